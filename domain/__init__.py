@@ -1,0 +1,1 @@
+"""What can happen and what to do about it: values in, values out; no files, no clock, no environment."""

@@ -1,0 +1,154 @@
+"""
+What an agent's hook tells us, in neutral words: the same for all agents.
+
+Texts in commands are raw and live in memory only; `handle` turns them into events through `digests`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from tokeneconomizer.domain.digests import Call
+
+
+class PromptKind(StrEnum):
+    """Who wrote a prompt."""
+
+    HUMAN = "human"
+    MACHINE = "machine"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """Names a stream: agent_id is empty for the main agent."""
+
+    host: str
+    session_id: str
+    agent_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """
+    One hook call.
+
+    Attributes:
+        delivery_id: random, given by the hook client; the same when the call is stored twice.
+        at: the hook's time.
+        via: the registration it came through: plugin, settings, repository, or empty.
+        answered: True when the hook client has already given its (empty) answer by itself.
+
+    """
+
+    delivery_id: str
+    at: datetime
+    via: str = ""
+    answered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a session works: identity of the repository and the checkout's path."""
+
+    repository: str
+    checkout: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartSession:
+    """A session starts, resumes, or starts anew after a compaction."""
+
+    source: str
+    model: str = ""
+    agent_type: str = ""
+    seconds_since_last_response: float | None = None
+    context_tokens: int | None = None
+    cache_expired: bool | None = None
+
+    @property
+    def is_resume(self) -> bool:
+        """Whether the agent goes on with what it had."""
+        return self.source in {"resume", "compact"}
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitPrompt:
+    """A prompt opens a turn; the names are those of tools and skills that it asks for by name."""
+
+    prompt_id: str
+    text: str
+    kind: PromptKind
+    tools_named: tuple[str, ...] = ()
+    skills_named: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnCalls:
+    """
+    Calls of one model reply came back.
+
+    Attributes:
+        calls: the calls, in the model's order.
+        whole_step: True when these are all calls of the reply, so that the step can be judged.
+
+    """
+
+    calls: tuple[Call, ...]
+    whole_step: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EndTurn:
+    """The agent stopped, or failed with an error of the named class."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """The conversation was replaced by a summary."""
+
+    trigger: str
+    summary_characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndSession:
+    """The session, or the sub-agent, is over."""
+
+    reason: str
+
+
+ENDS_OPEN_TURN = (StartSession, SubmitPrompt, EndSession)
+"""Steps that find a turn open only when its end was told by no hook."""
+
+Step = StartSession | SubmitPrompt | ReturnCalls | EndTurn | Compact | EndSession
+
+
+@dataclass(frozen=True, slots=True)
+class HookCommand:
+    """
+    A hook call, decoded.
+
+    Attributes:
+        key: the stream.
+        event: the agent's own name of the hook event, needed for the reply.
+        cwd: the agent's working folder.
+        transcript: path of the agent's own log, or empty.
+        step: what happened; None for an event that we know and need not store.
+        cut_off: calls of the turn that is open until now, from the agent's own log, where a hook could have
+            been missed.
+
+    """
+
+    key: SessionKey
+    event: str
+    cwd: str
+    transcript: str
+    step: Step | None
+    cut_off: tuple[Call, ...] = ()

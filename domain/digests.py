@@ -1,0 +1,233 @@
+"""
+The single door to the store: what is kept of a tool call.
+
+A `Call` holds whatever the agent sent, in memory. `digest_call` turns it into a `CallDigest`: flat values
+that hold no content of files, no output and no secret. Nothing else of a call is stored, sent or logged.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import blake2b
+
+from tokeneconomizer.domain.command_templates import template_of
+from tokeneconomizer.domain.masking import exit_words, failure_signature, mask_result
+from tokeneconomizer.domain.redaction import redact_command, scrub
+from tokeneconomizer.domain.secret_shapes import mask_known_secrets
+
+# Names of tools are up to 64 characters by the models' interfaces, those of MCP tools somewhat longer.
+TOOL_CHARACTERS_MAX = 100
+CALL_ID_CHARACTERS_MAX = 100
+# A base name may have 255 bytes; this many tell files apart for a reader.
+TARGET_CHARACTERS_MAX = 120
+# 64 bits: two of a million values share a hash with a chance of one in forty million.
+HASH_BYTES = 8
+# BLAKE2b takes no longer key.
+_KEY_BYTES_MAX = 64
+# Arguments so deep that they cannot be written down are not told apart.
+_TOO_DEEP = "[nested too deeply]"
+
+_LINE_BREAKS = re.compile(r"[\s\ufffd]+")
+_URL_HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://(?:[^/?#]*@)?(\[[0-9A-Fa-f:.]{1,60}\]|[^/?#:\s]*)")
+
+
+class CallKind(StrEnum):
+    """What a tool does, whatever its agent calls it."""
+
+    SHELL = "shell"
+    EDIT = "edit"
+    READ = "read"
+    SEARCH = "search"
+    WAIT = "wait"
+    WEB = "web"
+    AGENT = "agent"
+    MCP = "mcp"
+    OTHER = "other"
+
+
+class CallStatus(StrEnum):
+    """How a call ended; one that never ran was refused by the agent or by the user."""
+
+    OK = "ok"
+    FAILED = "failed"
+    NEVER_RAN = "never_ran"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """
+    One tool call as an agent reported it, in memory only.
+
+    Attributes:
+        call_id: the agent's own id.
+        tool: the agent's name of the tool.
+        kind: what the tool does.
+        server: the MCP server's name, else empty.
+        arguments: the tool's input as it came.
+        command: the command line of a shell call, else empty.
+        target: the path or URL that the call is about, else empty.
+        edited: the new content of an edit, else empty.
+        output: the result or the error's text.
+        status: how it ended.
+        exit_code: of a process, where known.
+        interrupted: whether the user or a time limit ended it.
+        background: whether it goes on after its result.
+        duration_ms: where known.
+
+    """
+
+    call_id: str
+    tool: str
+    kind: CallKind
+    server: str
+    arguments: Mapping[str, object]
+    command: str
+    target: str
+    edited: str
+    output: str
+    status: CallStatus
+    exit_code: int | None
+    interrupted: bool
+    background: bool
+    duration_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallDigest:
+    """
+    What is kept of a tool call: flat values, safe to store.
+
+    Attributes:
+        call_id: the agent's own id.
+        tool: the agent's name of the tool.
+        kind: what the tool does.
+        server: the MCP server's name, else empty.
+        target: the base name of a path, or the host of a URL.
+        target_hash: of the whole path or URL.
+        command: the redacted command line.
+        command_template: its programs and flags.
+        input_characters: how long the arguments are as compact JSON.
+        arguments_hash: of the arguments, nothing masked: it tells calls apart.
+        edit_hash: of an edit's new content, else empty.
+        background: whether it goes on after its result.
+        status: how it ended.
+        exit_code: of a process, where known.
+        output_characters: how long the output is.
+        result_hash: of the masked output.
+        signature: a failure's words, else empty.
+        signature_hash: of a failure's masked lines, else empty.
+        interrupted: whether the user or a time limit ended it.
+        duration_ms: where known.
+
+    """
+
+    call_id: str
+    tool: str
+    kind: CallKind
+    server: str
+    target: str
+    target_hash: str
+    command: str
+    command_template: str
+    input_characters: int
+    arguments_hash: str
+    edit_hash: str
+    background: bool
+    status: CallStatus
+    exit_code: int | None
+    output_characters: int
+    result_hash: str
+    signature: str
+    signature_hash: str
+    interrupted: bool
+    duration_ms: int | None
+
+
+class Hasher:
+    """Hashes that only the holder of a home's key can make: a stored one cannot be searched for."""
+
+    __slots__ = ("_empty",)
+
+    def __init__(self, key: bytes) -> None:
+        self._empty = blake2b(digest_size=HASH_BYTES, key=key[:_KEY_BYTES_MAX])
+
+    def hash(self, text: str) -> str:
+        """Hash a text, which may hold lone surrogates, to 16 hexadecimal digits."""
+        state = self._empty.copy()
+        state.update(text.encode("utf-8", "surrogatepass"))
+        return state.hexdigest()
+
+
+def canonical_json(arguments: Mapping[str, object]) -> str:
+    """Write arguments as compact JSON with sorted keys: equal ones give equal text."""
+    try:
+        return json.dumps(
+            dict(arguments), sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str
+        )
+    except (RecursionError, ValueError):
+        return _TOO_DEEP
+
+
+def target_name(target: str) -> str:
+    """Keep what may be said of a path or URL: its base name, or its host."""
+    url = _URL_HOST.match(target)
+    if url:
+        return _label(url[1].lower(), TARGET_CHARACTERS_MAX)
+    name = re.split(r"[/\\]", target.rstrip("/\\"))[-1]
+    return _label(name, TARGET_CHARACTERS_MAX)
+
+
+SAYS_OF_ITSELF = "description"
+"""A shell call's remark for the user, which an agent words anew when it tries the same again."""
+
+
+def stored_call_id(call: Call) -> str:
+    """Return the call's id as its digest has it."""
+    return _label(call.call_id, CALL_ID_CHARACTERS_MAX)
+
+
+def digest_call(call: Call, hasher: Hasher, home: str) -> CallDigest:
+    """Digest one call; `home` is the user's home folder, which is never stored."""
+    arguments = canonical_json(call.arguments)
+    command = redact_command(call.command, home) if call.command else ""
+    words, lines = ("", "") if call.status is CallStatus.OK else failure_signature(call.output)
+    if call.status is CallStatus.FAILED and not words and call.exit_code:
+        words = exit_words(call.exit_code)
+    return CallDigest(
+        call_id=stored_call_id(call),
+        tool=_label(call.tool, TOOL_CHARACTERS_MAX),
+        kind=call.kind,
+        server=_label(call.server, TOOL_CHARACTERS_MAX),
+        target=target_name(call.target),
+        target_hash=hasher.hash(call.target) if call.target else "",
+        command=command,
+        command_template=template_of(command) if command else "",
+        input_characters=len(arguments),
+        arguments_hash=hasher.hash(_telling_arguments(call, arguments)),
+        edit_hash=hasher.hash(call.edited) if call.kind is CallKind.EDIT else "",
+        background=call.background,
+        status=call.status,
+        exit_code=call.exit_code,
+        output_characters=len(call.output),
+        result_hash=hasher.hash(mask_result(call.output)),
+        signature=words,
+        signature_hash=hasher.hash(lines) if lines else "",
+        interrupted=call.interrupted,
+        duration_ms=call.duration_ms,
+    )
+
+
+def _telling_arguments(call: Call, arguments: str) -> str:
+    """Return the arguments that tell one call from another: what a shell call says of itself does nothing."""
+    if call.kind is not CallKind.SHELL or SAYS_OF_ITSELF not in call.arguments:
+        return arguments
+    return canonical_json({name: value for name, value in call.arguments.items() if name != SAYS_OF_ITSELF})
+
+
+def _label(name: str, characters_max: int) -> str:
+    """Put a foreign name on one line, bounded, without control characters and secrets."""
+    return mask_known_secrets(_LINE_BREAKS.sub(" ", scrub(name[: characters_max * 2])).strip())[
+        :characters_max
+    ]

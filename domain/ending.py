@@ -1,0 +1,42 @@
+"""How a turn and a silent session end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.domain import session_events as happened
+from tokeneconomizer.domain.labels import label
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from tokeneconomizer.domain.session import Session
+
+
+def archive_silent(session: Session, at: datetime) -> None:
+    """Archive a session of which nothing was heard for long; a turn that is still open ends first."""
+    end_turn(session, "no_stop", at, delivery_id="")
+    session.trigger_event(happened.SessionArchived, timestamp=at, delivery_id="", reason="silence")
+
+
+def end_turn(session: Session, reason: str, at: datetime, delivery_id: str) -> None:
+    """End the turn if one is open."""
+    turn = session.turn
+    if not turn.is_open:
+        return
+    elapsed_s = max(0.0, at.timestamp() - turn.started_at)
+    session.trigger_event(
+        happened.TurnEnded,
+        timestamp=at,
+        delivery_id=delivery_id,
+        turn=turn.number,
+        prompt_id=turn.prompt_id,
+        reason=label(reason),
+        outcome=turn.outcome,
+        calls=turn.calls,
+        failures=turn.failures,
+        edits=turn.edits,
+        steps=turn.steps,
+        duration_ms=round(elapsed_s * 1000),
+        written=list(turn.written),
+    )

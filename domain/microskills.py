@@ -1,0 +1,79 @@
+"""What a repository taught its sessions: the rendered block and the user's own words on facts."""
+
+from __future__ import annotations
+
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from eventsourcing.domain import Aggregate
+
+NAMESPACE = uuid5(NAMESPACE_URL, "tokeneconomizer:microskills")
+
+
+class MicroskillsEvent(Aggregate.Event):
+    """The base of all microskill events."""
+
+
+class MicroskillsOpened(MicroskillsEvent, Aggregate.Created):
+    """The repository was seen for the first time."""
+
+    TOPIC = "microskills.opened"
+    repository: str
+
+
+class BlockRendered(MicroskillsEvent):
+    """The block for the next session, fixed from here on."""
+
+    TOPIC = "microskills.block_rendered"
+    text: str
+    facts: str
+    """Canonical JSON: the facts with their evidence."""
+    log_position: int
+    rule_version: int
+
+
+class FactPinned(MicroskillsEvent):
+    """The user wants the fact to stay."""
+
+    TOPIC = "microskills.fact_pinned"
+    fact_id: str
+
+
+class FactRetiredByUser(MicroskillsEvent):
+    """The user wants the fact gone."""
+
+    TOPIC = "microskills.fact_retired_by_user"
+    fact_id: str
+
+
+class FactProposed(MicroskillsEvent):
+    """A side call proposed a fact."""
+
+    TOPIC = "microskills.fact_proposed"
+    fact_id: str
+    text: str
+    side_call_id: str
+
+
+class IdentityLinked(MicroskillsEvent):
+    """The repository is the same as another one, whose origin was added or changed."""
+
+    TOPIC = "microskills.identity_linked"
+    other_repository: str
+
+
+class Microskills(Aggregate):
+    """Knows only the newest block."""
+
+    TOPIC = "microskills"
+    Event = MicroskillsEvent
+    Created = MicroskillsOpened
+    BlockRendered = BlockRendered
+    FactPinned = FactPinned
+    FactRetiredByUser = FactRetiredByUser
+    FactProposed = FactProposed
+    IdentityLinked = IdentityLinked
+
+    @staticmethod
+    def create_id(repository: str) -> UUID:
+        """Return the stream id."""
+        return uuid5(NAMESPACE, repository)

@@ -1,0 +1,1 @@
+"""The event store, the application, the daemon, timers and the spool."""
