@@ -1,0 +1,240 @@
+"""
+The one way in which a file of the user's is changed: guard, parse, edit, prove, replace.
+
+A format supplies parsing and editing alone. Nothing is written before the edit is proved on the values,
+and the rename happens only if the file is still the one that was read.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from tokeneconomizer.writers.applied import Applied, digest
+from tokeneconomizer.writers.edit_model import changed, undoing
+from tokeneconomizer.writers.edits import Document, Edit
+from tokeneconomizer.writers.errors import Reason, WriteRefused
+from tokeneconomizer.writers.git_tracking import git_tracks
+from tokeneconomizer.writers.guards import Found, Place, look, refusing_os_errors
+from tokeneconomizer.writers.splices import Splice, make_all, take_back_all
+from tokeneconomizer.writers.whole_file import (
+    REAL_DISK,
+    Disk,
+    Rights,
+    replace_whole,
+    sync_folder,
+)
+
+KILL_POINTS: Final = (
+    "guarded",
+    "proved",
+    "recorded",
+    "folders_made",
+    "temporary_opened",
+    "temporary_synced",
+    "compared",
+    "replaced",
+    "folder_synced",
+)
+"""Where a test ends the program: at each of them the old or the new file is there whole."""
+
+MAX_ATTEMPTS: Final = 2
+"""A file that changed while it was read is read once more; after that something keeps writing it."""
+NEW_FILE_MODE: Final = 0o644
+NEW_FOLDER_MODE: Final = 0o755
+"""Both less the umask, as the agents make them."""
+
+
+class Format(Protocol):
+    """What a file format supplies."""
+
+    def parse(self, text: str) -> Document:
+        """Give the value as the file's agent reads it, or refuse."""
+
+    def edit(self, text: str, edits: Sequence[Edit]) -> tuple[Splice, ...]:
+        """Give the splices that make the edits, or refuse."""
+
+
+def keep_no_record(_applied: Applied) -> None:
+    """Stand in for a store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a write needs from outside of the file."""
+
+    is_tracked: Callable[[Path], bool] = git_tracks
+    allow_tracked: bool = False
+    record: Callable[[Applied], None] = keep_no_record
+    """Stores the record before the file is touched, so that a kill cannot part the two."""
+    disk: Disk = REAL_DISK
+
+
+USUAL: Final = Surroundings()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a write: `applied` is None where nothing had to be changed, or after a restore."""
+
+    written: bool
+    file: Path
+    applied: Applied | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be done to the file: its new bytes, or None for its removal."""
+
+    data: bytes | None
+    applied: Applied | None = None
+    folders_to_remove: int = 0
+
+
+class _ChangedMeanwhileError(Exception):
+    """The file is not the one that was read."""
+
+
+def write_edits(
+    place: Place, edits: Sequence[Edit], form: Format, surroundings: Surroundings = USUAL
+) -> Outcome:
+    """Make the edits in the file; it and its folders are made if they are missing."""
+    return _five_steps(place, lambda found: _plan_edits(found, edits, form), surroundings)
+
+
+def restore(place: Place, applied: Applied, form: Format, surroundings: Surroundings = USUAL) -> Outcome:
+    """Take a write back: byte for byte if the file is as we left it, else our entries alone."""
+    return _five_steps(place, lambda found: _plan_restore(found, applied, form), surroundings)
+
+
+def _five_steps(place: Place, make_plan: Callable[[Found], _Plan], surroundings: Surroundings) -> Outcome:
+    checkpoint = surroundings.disk.checkpoint
+    for _ in range(MAX_ATTEMPTS):
+        found = look(place)
+        _check_tracked(found.path, surroundings)
+        checkpoint("guarded")
+        with _naming(found.path):
+            plan = make_plan(found)
+        checkpoint("proved")
+        if plan.applied is not None:
+            surroundings.record(plan.applied)
+        checkpoint("recorded")
+        try:
+            if plan.data != found.data:
+                _replace(place, found, plan.data, surroundings.disk)
+        except _ChangedMeanwhileError:
+            continue
+        _remove_folders(place, found.path, plan.folders_to_remove)
+        checkpoint("folder_synced")
+        return Outcome(plan.data != found.data, found.path, plan.applied)
+    message = f"{place.file} changed while it was being edited, twice"
+    raise WriteRefused(Reason.CHANGED_MEANWHILE, message)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Say in which file something was found wrong."""
+    try:
+        yield
+    except WriteRefused as refused:
+        message = f"{path}: {refused.detail}"
+        raise WriteRefused(refused.reason, message) from refused
+
+
+def _check_tracked(path: Path, surroundings: Surroundings) -> None:
+    if not surroundings.allow_tracked and surroundings.is_tracked(path):
+        message = f"{path} is tracked by git, or git could not say that it is not"
+        raise WriteRefused(Reason.TRACKED, message)
+
+
+def _plan_edits(found: Found, edits: Sequence[Edit], form: Format) -> _Plan:
+    text = _text(found)
+    value = form.parse(text)
+    splices = form.edit(text, edits)
+    new = make_all(text, splices)
+    _prove(form, new, changed(value, edits))
+    data = new.encode()
+    if new == text:
+        return _Plan(found.data)
+    folders = len(found.missing_folders)
+    applied = Applied(splices, undoing(value, edits), digest(found.data), digest(data), folders)
+    return _Plan(data, applied)
+
+
+def _plan_restore(found: Found, applied: Applied, form: Format) -> _Plan:
+    folders = applied.created_folders
+    if found.data is None or digest(found.data) == applied.sha256_before:
+        return _Plan(found.data, folders_to_remove=folders if found.data is None else 0)
+    text = _text(found)
+    if digest(found.data) == applied.sha256_after:
+        data = None if applied.created_file else take_back_all(text, applied.splices).encode()
+        if digest(data) != applied.sha256_before:
+            message = "taking back what was written does not give the old bytes"
+            raise WriteRefused(Reason.UNPROVEN_EDIT, message)
+        return _Plan(data, folders_to_remove=folders)
+    wanted = changed(form.parse(text), applied.undo)
+    new = make_all(text, form.edit(text, applied.undo))
+    _prove(form, new, wanted)
+    ours_alone = applied.created_file and not wanted
+    return _Plan(None if ours_alone else new.encode(), folders_to_remove=folders)
+
+
+def _text(found: Found) -> str:
+    try:
+        return (found.data or b"").decode()
+    except UnicodeDecodeError as error:
+        message = f"byte {error.start} is not UTF-8"
+        raise WriteRefused(Reason.NOT_PARSABLE, message) from error
+
+
+def _prove(form: Format, new: str, wanted: Document) -> None:
+    """Compare in the form of text: that also tells 1 from 1.0 and true, and sees the order of keys."""
+    try:
+        proved = json.dumps(form.parse(new)) == json.dumps(wanted)
+    except WriteRefused:
+        proved = False
+    if not proved:
+        message = "the edited text, read back, is not the old value plus our change"
+        raise WriteRefused(Reason.UNPROVEN_EDIT, message)
+
+
+def _replace(place: Place, found: Found, data: bytes | None, disk: Disk) -> None:
+    def last_look() -> None:
+        if not look(place).same_as(found):
+            raise _ChangedMeanwhileError
+
+    with refusing_os_errors(found.path):
+        if data is None:
+            last_look()
+            disk.checkpoint("compared")
+            found.path.unlink(missing_ok=True)
+            disk.checkpoint("replaced")
+            sync_folder(found.path.parent)
+            return
+        made: list[Path] = []
+        try:
+            for folder in found.missing_folders:
+                folder.mkdir(NEW_FOLDER_MODE)
+                made.append(folder)
+            disk.checkpoint("folders_made")
+            rights = Rights(NEW_FILE_MODE) if found.status is None else Rights.like(found.status)
+            replace_whole(found.path, data, rights, last_look, disk)
+        except BaseException:
+            for folder in reversed(made):
+                with suppress(OSError):
+                    folder.rmdir()
+            raise
+
+
+def _remove_folders(place: Place, path: Path, count: int) -> None:
+    """Remove the folders that were made for the file, as far as nothing else is in them."""
+    root = place.root.resolve()
+    for folder in list(path.parents)[:count]:
+        if folder == root or not folder.is_relative_to(root):
+            return
+        try:
+            folder.rmdir()
+        except OSError:
+            return

@@ -1,0 +1,138 @@
+"""
+Writing a file whole: a reader, or a crash, meets either the old file or the new one.
+
+The only place that makes temporary files and renames them.
+"""
+
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+OWN_FILE_MODE: Final = 0o600
+OWN_FOLDER_MODE: Final = 0o700
+
+_TEMPORARY: Final = re.compile(r"\.(?P<name>.+)\.tokeneconomizer-(?P<pid>[0-9]+)-[0-9a-f]{16}")
+
+
+def do_nothing(_point: str) -> None:
+    """Stand in for a checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """What a test exchanges to fill the disk or to end the program at a named point."""
+
+    write: Callable[[int, memoryview], int] = os.write
+    checkpoint: Callable[[str], None] = do_nothing
+
+
+REAL_DISK: Final = Disk()
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """How the new file is made, and what is then set on the open descriptor before anyone sees it."""
+
+    creation_mode: int
+    settle: Callable[[int], None] = lambda _file: None
+
+    @classmethod
+    def exactly(cls, mode: int) -> "Rights":
+        """Give rights that hold whatever the umask."""
+        return cls(OWN_FILE_MODE, lambda file: os.fchmod(file, mode))
+
+    @classmethod
+    def like(cls, old: os.stat_result) -> "Rights":
+        """Give the group and mode of the old file, whose owner we are; nobody reads before they are set."""
+
+        def settle(file: int) -> None:
+            with suppress(PermissionError):
+                os.fchown(file, -1, old.st_gid)
+            os.fchmod(file, stat.S_IMODE(old.st_mode))
+
+        return cls(OWN_FILE_MODE, settle)
+
+
+def write_whole(path: Path, data: bytes, mode: int = OWN_FILE_MODE, disk: Disk = REAL_DISK) -> None:
+    """Write a file of our own."""
+    replace_whole(path, data, Rights.exactly(mode), disk=disk)
+
+
+def replace_whole(
+    path: Path,
+    data: bytes,
+    rights: Rights,
+    last_look: Callable[[], None] = lambda: None,
+    disk: Disk = REAL_DISK,
+) -> None:
+    """Write beside the file, then rename over it; `last_look` may still stop that by raising."""
+    remove_stale_temporaries(path)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    temporary = path.with_name(f".{path.name}.tokeneconomizer-{os.getpid()}-{secrets.token_hex(8)}")
+    try:
+        file = os.open(temporary, flags, rights.creation_mode)
+        try:
+            disk.checkpoint("temporary_opened")
+            _write_all(file, data, disk)
+            rights.settle(file)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        disk.checkpoint("temporary_synced")
+        last_look()
+        disk.checkpoint("compared")
+        os.replace(temporary, path)  # noqa: PTH105 - beside the other calls of os, as one sequence
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    disk.checkpoint("replaced")
+    sync_folder(path.parent)
+
+
+def make_own_folder(path: Path) -> None:
+    """Make a folder that only its owner can enter, with missing parents of the same kind."""
+    for folder in [*reversed(path.parents), path]:
+        if not folder.is_dir():
+            folder.mkdir(OWN_FOLDER_MODE, exist_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename last; some file systems cannot, and then there is nothing more to do."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def remove_stale_temporaries(path: Path) -> None:
+    """Remove what a killed writer of this file left beside it; a living one's is let be."""
+    with suppress(OSError), os.scandir(path.parent) as found:
+        for entry in found:
+            name = _TEMPORARY.fullmatch(entry.name)
+            if name and name["name"] == path.name and not _lives(int(name["pid"])):
+                with suppress(OSError):
+                    Path(entry.path).unlink()
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _write_all(file: int, data: bytes, disk: Disk) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[disk.write(file, rest) :]
