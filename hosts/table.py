@@ -1,0 +1,12 @@
+"""The agents that this program speaks with, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.hosts import claude_code
+
+if TYPE_CHECKING:
+    from tokeneconomizer.hosts.host import Host
+
+HOSTS: dict[str, Host] = {claude_code.NAME: claude_code}
