@@ -1,0 +1,286 @@
+"""
+Commands to events: loads a session, lets the domain decide, saves once, and remembers what was said.
+
+The daemon is the only one that runs it, or a command that holds the daemon's lock meanwhile.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from eventsourcing.application import AggregateNotFoundError
+from eventsourcing.domain import Aggregate
+from eventsourcing.persistence import PersistenceError
+
+from tokeneconomizer.domain import session_events as happened
+from tokeneconomizer.domain.ending import archive_silent
+from tokeneconomizer.domain.handle import Rules, handle
+from tokeneconomizer.domain.session import Phase, Session
+from tokeneconomizer.domain.session_snapshot import SessionSnapshot
+from tokeneconomizer.domain.setup import Setup, policy_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from tokeneconomizer.domain.commands import Delivery, HookCommand, Place
+    from tokeneconomizer.domain.decisions import Decision
+    from tokeneconomizer.domain.digests import Hasher
+    from tokeneconomizer.domain.settings import Configuration
+    from tokeneconomizer.scheduler.store import EventStore
+
+SNAPSHOT_EVERY_EVENTS = 100
+"""Replaying a hundred events takes 4 ms; a snapshot is as much to write as ten events."""
+
+AnyAggregate = TypeVar("AnyAggregate", bound=Aggregate)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An event that waits for the agent to have got its reply."""
+
+    topic: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """
+    What one hook call came to.
+
+    Attributes:
+        decision: what to say.
+        stream_id: the session's stream.
+        said: events to take back when the reply does not arrive.
+        events: how many events were saved.
+        dropped: why nothing was stored, or empty.
+
+    """
+
+    decision: Decision
+    stream_id: UUID
+    said: tuple[Said, ...] = ()
+    events: int = 0
+    dropped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """
+    Whose sessions these are.
+
+    Attributes:
+        home: the home folder, shortened in stored command lines.
+        locale: the value of LC_ALL or LANG, for `lang = auto`.
+
+    """
+
+    home: str
+    locale: str = ""
+
+    def language_under(self, configuration: Configuration) -> str:
+        """Return `en` or `zh`."""
+        chosen = str(configuration.get("lang"))
+        if chosen != "auto":
+            return chosen
+        return "zh" if self.locale.lower().startswith("zh") else "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """
+    What only files can tell, asked when needed.
+
+    Attributes:
+        place_of: the repository and checkout of a working folder.
+        settled: the command with what the agent's own log says better than its hook; it is told the prompt of
+            the turn that is open, or an empty text.
+        hides_hints: whether a session's agent hides messages from its user.
+
+    """
+
+    place_of: Callable[[str], Place]
+    settled: Callable[[HookCommand, str], HookCommand]
+    hides_hints: Callable[[HookCommand], bool]
+
+
+class Application:
+    """
+    The one place where commands become events.
+
+    Args:
+        store: the event store.
+        hasher: keyed hashes of this home.
+        configuration: gives the configuration in force.
+        surroundings: what only files can tell.
+        user: the user's home folder and language.
+
+    """
+
+    def __init__(
+        self,
+        store: EventStore,
+        hasher: Hasher,
+        configuration: Callable[[], Configuration],
+        surroundings: Surroundings,
+        user: User,
+    ) -> None:
+        self._store = store
+        self._hasher = hasher
+        self._configuration = configuration
+        self._surroundings = surroundings
+        self._user = user
+
+    def handle(self, command: HookCommand, delivery: Delivery) -> Answer:
+        """Store what a hook call tells, and return the answer."""
+        stream_id = Session.stream_id(command.key)
+        session = self._find(Session, stream_id)
+        with self._whole_or_forgotten(stream_id):
+            outcome = handle(
+                session,
+                self._surroundings.settled(command, session.turn.prompt_id if session else ""),
+                delivery,
+                lambda: self._surroundings.place_of(command.cwd),
+                self._rules(command, session),
+                self._hasher,
+            )
+            if outcome.session is None:
+                return Answer(outcome.decision, stream_id, dropped=outcome.dropped)
+            said = tuple(
+                Said(event.TOPIC, event.originator_version)
+                for event in outcome.session.pending_events
+                if isinstance(event, happened.SAYING)
+            )
+            events = len(self._store.save(outcome.session))
+        self._snapshot_when_due(outcome.session)
+        return Answer(outcome.decision, stream_id, said, events, outcome.dropped)
+
+    def delivery_failed(self, stream_id: UUID, said: Sequence[Said], at: datetime, reason: str) -> None:
+        """Take back what was said in a reply that never reached the agent."""
+        session = self._find(Session, stream_id)
+        # The spool may have told already that the hook client answered by itself.
+        said = [] if session is None else [event for event in said if session.counts_as_said(event.version)]
+        if session is None or not said:
+            return
+        with self._whole_or_forgotten(stream_id):
+            for event in said:
+                session.trigger_event(
+                    Session.DeliveryFailed,
+                    timestamp=at,
+                    delivery_id="",
+                    failed_topic=event.topic,
+                    failed_version=event.version,
+                    reason=reason,
+                )
+            self._store.save(session)
+
+    def archive_silent(self, stream_id: UUID, silent_since: datetime, at: datetime) -> bool:
+        """
+        Archive a session that was silent since that moment; return whether it was archived.
+
+        Its newest event is looked at again here: the view that named it may be behind.
+        """
+        session = self._find(Session, stream_id)
+        if session is None or session.phase is Phase.ARCHIVED or session.modified_on > silent_since:
+            return False
+        with self._whole_or_forgotten(stream_id):
+            archive_silent(session, at)
+            self._store.save(session)
+        return True
+
+    def setup_changed(
+        self, host: str, at: datetime, *, action: str, files: list[str], versions: tuple[str, str]
+    ) -> None:
+        """Store that hooks were installed or removed; `versions` are the program's and the agent's."""
+        setup = self._setup(host, at)
+        program_version, agent_version = versions
+        with self._whole_or_forgotten(setup.id):
+            setup.trigger_event(
+                Setup.Changed,
+                timestamp=at,
+                action=action,
+                files=files,
+                program_version=program_version,
+                agent_version=agent_version,
+            )
+            self._store.save(setup)
+
+    def policies_seen(self, policies: Sequence[tuple[str, str, str, str]], at: datetime) -> int:
+        """
+        Store the configuration values that differ from what was last stored.
+
+        Args:
+            policies: (host or `*`, key, value as JSON, repository or empty).
+            at: when they were seen.
+
+        Returns:
+            how many differed.
+
+        """
+        changed = 0
+        for host, key, value, repository in policies:
+            setup = self._setup(host, at)
+            if setup.policies.get(policy_name(key, repository), "null") == value:
+                continue
+            with self._whole_or_forgotten(setup.id):
+                setup.trigger_event(
+                    Setup.PolicySet, timestamp=at, key=key, value=value, repository=repository
+                )
+                self._store.save(setup)
+            changed += 1
+        return changed
+
+    def known_policies(self, host: str) -> dict[str, str]:
+        """Return the policies last stored for a host, by `policy_name`."""
+        setup = self._find(Setup, Setup.create_id(host))
+        return {} if setup is None else dict(setup.policies)
+
+    def _setup(self, host: str, at: datetime) -> Setup:
+        found = self._find(Setup, Setup.create_id(host))
+        return found or Setup.open(host, at)
+
+    def _find(self, kind: type[AnyAggregate], stream_id: UUID) -> AnyAggregate | None:
+        try:
+            found: Aggregate = self._store.repository.get(stream_id)
+        except AggregateNotFoundError:
+            return None
+        if not isinstance(found, kind):
+            message = f"stream {stream_id} is no {kind.__name__}"
+            raise TypeError(message)
+        return found
+
+    @contextmanager
+    def _whole_or_forgotten(self, stream_id: UUID) -> Iterator[None]:
+        """Forget the stream's cached state when it cannot be saved: the next call reads it anew."""
+        try:
+            yield
+        except BaseException:
+            self._store.evict(stream_id)
+            raise
+
+    def _rules(self, command: HookCommand, session: Session | None) -> Rules:
+        configuration = self._configuration()
+        host, repository = command.key.host, session.repository if session else ""
+        echo = configuration.get("echo_stop_hint", host=host, repository=repository)
+        may_hint = session is not None and bool(session.turn.redirects)
+        return Rules(
+            guard_is_on=configuration.get("loopguard", host=host, repository=repository) == "on",
+            limits=configuration.limits(host=host, repository=repository),
+            language=self._user.language_under(configuration),
+            # Reading the agent's log is only worth it when a hint may follow.
+            echo_hint=echo == "always"
+            or (echo == "auto" and may_hint and self._surroundings.hides_hints(command)),
+            home=self._user.home,
+        )
+
+    def _snapshot_when_due(self, session: Session) -> None:
+        events = session.version - session.snapshot_version
+        if events < SNAPSHOT_EVERY_EVENTS or session.turn.is_open or self._store.snapshots is None:
+            return
+        # Only a shortcut: the events are saved, and the call is answered whatever becomes of it.
+        with suppress(PersistenceError):
+            self._store.snapshots.put([SessionSnapshot.of(session)])
+        session.snapshot_version = session.version

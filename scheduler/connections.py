@@ -1,0 +1,166 @@
+"""
+Connections on a Unix socket, served without a round of the event loop where nothing has to be waited for.
+
+A hook client sends its whole request at once: by the time its connection is accepted the request is there, or
+comes within microseconds. The event loop's own streams take as long for each call as storing it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+CONNECTIONS_WAITING_MAX = 512
+"""More hooks than that never start within one round trip."""
+
+CHUNK_BYTES = 262_144
+"""More than what a socket holds: one read takes all that has come."""
+
+AT_ONCE_S = 0.001
+"""A client that was accepted sends within this time; nobody else is kept waiting for longer by a slow one."""
+
+ACCEPT_AGAIN_S = 1.0
+"""Without a free file descriptor there is nothing better to do than to wait for one."""
+
+CLOSING_S_MAX = 0.5
+"""Replies on their way are finished; clients that hang are not waited for."""
+
+
+class HungUp(OSError):
+    """The client went away in the middle of its request."""
+
+
+class Connection:
+    """
+    One client.
+
+    Args:
+        accepted: its socket.
+        seconds_max: how long it may take, until `allow` says otherwise.
+
+    """
+
+    def __init__(self, accepted: socket.socket, seconds_max: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._socket = accepted
+        self._socket.settimeout(AT_ONCE_S)
+        self._may_block_until = self._loop.time() + AT_ONCE_S
+        self._is_patient = False
+        self.allow(seconds_max)
+
+    def allow(self, seconds_max: float) -> None:
+        """Give the client so much time from now on."""
+        self._deadline = self._loop.time() + seconds_max
+
+    async def receive(self) -> bytes:
+        """
+        Return what comes next.
+
+        Raises:
+            HungUp: nothing comes any more.
+            TimeoutError: the client's time is over.
+
+        """
+        data = self._received_at_once()
+        if data is None:
+            async with asyncio.timeout_at(self._deadline):
+                data = await self._loop.sock_recv(self._socket, CHUNK_BYTES)
+        if not data:
+            message = "the client hung up before its request was whole"
+            raise HungUp(message)
+        return data
+
+    async def send(self, data: bytes) -> None:
+        """Send all of it, unless the client went away or its time is over."""
+        with suppress(OSError):
+            self._be_patient()
+            sent = 0
+            with suppress(BlockingIOError):
+                sent = self._socket.send(data)
+            if sent < len(data):
+                async with asyncio.timeout_at(self._deadline):
+                    await self._loop.sock_sendall(self._socket, data[sent:])
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+    def _received_at_once(self) -> bytes | None:
+        if self._is_patient or self._loop.time() > self._may_block_until:
+            self._be_patient()
+            return None
+        try:
+            return self._socket.recv(CHUNK_BYTES)
+        except TimeoutError:
+            self._be_patient()
+            return None
+
+    def _be_patient(self) -> None:
+        if not self._is_patient:
+            self._is_patient = True
+            self._socket.settimeout(0)
+
+
+class Listener:
+    """
+    Accepts connections at a path and lets each be served.
+
+    Args:
+        path: of the socket; one that a dead process left there is replaced.
+        serve: serves one connection; it raises nothing and hangs up in the end.
+
+    """
+
+    def __init__(self, path: str, serve: Callable[[socket.socket], Coroutine[object, object, None]]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._serve = serve
+        self._tasks: set[asyncio.Task[None]] = set()
+        with suppress(FileNotFoundError):
+            if stat.S_ISSOCK(os.stat(path).st_mode):  # noqa: PTH116 - a bare name, relative on purpose
+                Path(path).unlink()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.settimeout(0)
+            self._socket.bind(path)
+            self._socket.listen(CONNECTIONS_WAITING_MAX)
+        except BaseException:
+            self._socket.close()
+            raise
+        self._listen()
+
+    def close(self) -> None:
+        """Accept nobody any more."""
+        if self._socket.fileno() >= 0:
+            self._loop.remove_reader(self._socket)
+            self._socket.close()
+
+    async def wait_closed(self) -> None:
+        """Wait until the replies on their way are sent."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=CLOSING_S_MAX)
+
+    def _listen(self) -> None:
+        if self._socket.fileno() >= 0:
+            self._loop.add_reader(self._socket, self._accept)
+
+    def _accept(self) -> None:
+        try:
+            accepted, _ = self._socket.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError:
+            # Asked again at once, the system would say the same.
+            self._loop.remove_reader(self._socket)
+            self._loop.call_later(ACCEPT_AGAIN_S, self._listen)
+            return
+        task = self._loop.create_task(self._serve(accepted))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,133 @@
+"""
+One hook call through the application, live or from the spool, one after the other.
+
+What cannot be read is answered with an empty valid reply and logged. A store that fails raises: the hook
+client then spools the payload, so that nothing that was answered is lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.domain.commands import Delivery
+from tokeneconomizer.domain.decisions import NOTHING
+from tokeneconomizer.domain.errors import BadPayload
+from tokeneconomizer.domain.labels import label
+from tokeneconomizer.scheduler import intake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
+    import structlog
+
+    from tokeneconomizer.scheduler.application import Application, Said
+
+NS_PER_S = 1_000_000_000
+
+EVENT_TIME_MIN_NS = 1_577_836_800 * NS_PER_S
+"""2020: an earlier time is a machine without a clock, and the daemon's own time is better."""
+
+EVENT_TIME_AHEAD_S = 86_400
+"""A hook's clock is this machine's; a day ahead of it is a broken time stamp."""
+
+EMPTY_REPLY = b"{}"
+"""Valid for every agent, and says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookCall:
+    """
+    What the hook client handed over; absent flags are empty.
+
+    Attributes:
+        answered: True for spooled calls, whose agent got its reply from the hook client.
+
+    """
+
+    host: str
+    event: str
+    via: str
+    time_ns: int
+    delivery_id: str
+    payload: bytes
+    answered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HookReply:
+    """
+    The reply's bytes, and what to take back when they do not arrive.
+
+    Attributes:
+        key: names the session, for the order of its calls.
+
+    """
+
+    data: bytes
+    stream_id: UUID | None = None
+    said: tuple[Said, ...] = ()
+
+
+class HookCalls:
+    """
+    Answers hook calls.
+
+    Args:
+        application: stores and decides.
+        log: the daemon's log.
+        now: the daemon's clock, for calls whose own time is impossible.
+
+    """
+
+    def __init__(
+        self, application: Application, log: structlog.stdlib.BoundLogger, now: Callable[[], datetime]
+    ) -> None:
+        self._application = application
+        self._log = log
+        self._now = now
+
+    def answer(self, call: HookCall) -> HookReply:
+        """
+        Store the call and return its reply.
+
+        Raises:
+            Exception: whatever the store raises; the call is not acknowledged then.
+
+        """
+        try:
+            host, command = intake.decode(call.payload, call.host, call.event)
+        except BadPayload as error:
+            self._log.warning(
+                "payload dropped", reason=str(error), host=call.host, hook=call.event, bytes=len(call.payload)
+            )
+            return HookReply(empty_reply(call.event))
+        delivery = Delivery(call.delivery_id, self._time_of(call), call.via, answered=call.answered)
+        answer = self._application.handle(command, delivery)
+        if answer.dropped:
+            self._log.info(
+                "call not stored", reason=answer.dropped, host=command.key.host, hook=label(command.event)
+            )
+        data = host.encode(command.event, NOTHING if call.answered else answer.decision)
+        return HookReply(data, answer.stream_id, answer.said)
+
+    def not_delivered(self, reply: HookReply, reason: str) -> None:
+        """Take back what a reply said that never reached the agent."""
+        if reply.stream_id is not None and reply.said:
+            self._application.delivery_failed(reply.stream_id, reply.said, self._now(), reason)
+            self._log.info("delivery failed", reason=reason, events=[said.topic for said in reply.said])
+
+    def _time_of(self, call: HookCall) -> datetime:
+        now = self._now()
+        latest_ns = int((now.timestamp() + EVENT_TIME_AHEAD_S) * NS_PER_S)
+        if not EVENT_TIME_MIN_NS <= call.time_ns <= latest_ns:
+            return now
+        seconds, nanoseconds = divmod(call.time_ns, NS_PER_S)
+        return datetime.fromtimestamp(seconds, UTC).replace(microsecond=nanoseconds // 1_000)
+
+
+def empty_reply(event: str) -> bytes:
+    """Return the reply that says nothing; PreCompact's output would become instructions."""
+    return b"" if event == "PreCompact" else EMPTY_REPLY

@@ -1,0 +1,151 @@
+"""
+The daemon's socket: one request per connection, answered in the order of arrival by one thread.
+
+Between two requests nothing else writes events, so that each session's calls are stored one after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.hosts.hook import wire
+from tokeneconomizer.scheduler.connections import Connection, Listener
+from tokeneconomizer.scheduler.hook_calls import HookCall, HookReply, empty_reply
+from tokeneconomizer.scheduler.spool import flag
+from tokeneconomizer.scheduler.store_trouble import StoreFailing
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Mapping
+
+    import structlog
+
+    from tokeneconomizer.hosts.hook.wire import Header
+    from tokeneconomizer.scheduler.hook_calls import HookCalls
+    from tokeneconomizer.scheduler.spool import Spool
+
+REQUEST_S_MAX = 5.0
+"""A client sends its request at once; the hook client itself gives up after less than a second."""
+
+CONFIRMATION_S_MAX = 2.0
+"""The hook client confirms within a millisecond of writing; an agent that reads late gets two seconds."""
+
+SOCKET_NAME = "daemon.sock"
+"""Bound by its bare name from within the home: a Unix socket's path may have about 104 bytes only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """
+    What the server needs to answer.
+
+    Attributes:
+        version: the program's, sent with each reply.
+        calls: answers hook calls.
+        spool: drained before a live call, so that order is kept.
+        control: answers `te`: the request's kind and payload -> the reply.
+        keep_environment: takes the allow-list that came with a session start, by host.
+        after: called when a request is answered, to let projections catch up.
+
+    """
+
+    version: str
+    calls: HookCalls
+    spool: Spool
+    control: Callable[[str, bytes], bytes]
+    keep_environment: Callable[[str, Mapping[str, str]], None]
+    after: Callable[[], None]
+
+
+class Server:
+    """
+    Serves connections.
+
+    Args:
+        speaker: what answers.
+        log: the daemon's log.
+
+    """
+
+    def __init__(self, speaker: Speaker, log: structlog.stdlib.BoundLogger) -> None:
+        self._speaker = speaker
+        self._log = log
+
+    async def listen(self) -> Listener:
+        """Bind the socket in the working folder, which is the home."""
+        return Listener(SOCKET_NAME, self._serve)
+
+    async def _serve(self, accepted: socket.socket) -> None:
+        connection = Connection(accepted, REQUEST_S_MAX)
+        try:
+            header, environment, payload = await _read_request(connection)
+            await self._answer(header, environment, payload, connection)
+        except OSError as error:
+            self._log.warning("request incomplete", error=type(error).__name__)
+        except wire.WireError as error:
+            self._log.warning("request refused", reason=str(error))
+        except StoreFailing:
+            # Told where it was met; as below, no reply is the answer.
+            return
+        except Exception:  # noqa: BLE001 - without a reply the client answers by itself and spools the payload
+            self._log.exception("request failed")
+        finally:
+            connection.close()
+
+    async def _answer(
+        self, header: Header, environment: bytes, payload: bytes, connection: Connection
+    ) -> None:
+        if header.kind in {"hook", "oversize"}:
+            if environment:
+                self._speaker.keep_environment(flag(header.host), wire.parse_environment(environment))
+            reply = self._hook_reply(header, payload)
+            await connection.send(wire.encode_reply(self._speaker.version, reply.data))
+            if reply.said:
+                await self._confirm(reply, connection)
+        else:
+            data = self._speaker.control(header.kind, payload)
+            await connection.send(wire.encode_reply(self._speaker.version, data))
+        self._speaker.after()
+
+    def _hook_reply(self, header: Header, payload: bytes) -> HookReply:
+        event = flag(header.event)
+        if header.kind == "oversize":
+            self._log.warning("payload too large", host=flag(header.host), hook=event)
+            return HookReply(empty_reply(event))
+        self._speaker.spool.drain(self._speaker.calls)
+        return self._speaker.calls.answer(
+            HookCall(
+                host=flag(header.host),
+                event=event,
+                via=flag(header.via),
+                time_ns=header.time_ns,
+                delivery_id=header.delivery_id,
+                payload=payload,
+            )
+        )
+
+    async def _confirm(self, reply: HookReply, connection: Connection) -> None:
+        """Wait until the hook client says that the agent has the whole reply; else take back what it said."""
+        connection.allow(CONFIRMATION_S_MAX)
+        try:
+            confirmed = (await connection.receive()).startswith(wire.CONFIRMATION)
+        except OSError:
+            confirmed = False
+        if not confirmed:
+            self._speaker.calls.not_delivered(reply, "the hook client did not confirm")
+
+
+async def _read_request(connection: Connection) -> tuple[Header, bytes, bytes]:
+    received = await connection.receive()
+    while (end := received.find(b"\n") + 1) == 0 and len(received) <= wire.HEADER_BYTES_MAX:
+        received += await connection.receive()
+    header = wire.parse_header(received[:end] if end else received)
+    payload_start = end + header.environment_length
+    missing = payload_start + header.payload_length - len(received)
+    chunks = [received]
+    while missing > 0:
+        chunks.append(await connection.receive())
+        missing -= len(chunks[-1])
+    whole = b"".join(chunks)
+    return header, whole[end:payload_start], whole[payload_start : payload_start + header.payload_length]

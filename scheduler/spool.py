@@ -1,0 +1,142 @@
+"""
+The spool: hook calls that found no daemon, or one that was too slow, stored in the order of their time.
+
+A file is removed only after its events are saved. A file that cannot be read or handled is moved aside, to
+be told of by `te doctor`; a store that fails leaves the rest for later.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.hosts.hook import wire
+from tokeneconomizer.scheduler.hook_calls import HookCall
+from tokeneconomizer.scheduler.store_trouble import StoreFailing, is_of_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import structlog
+
+    from tokeneconomizer.scheduler.home import Home
+    from tokeneconomizer.scheduler.hook_calls import HookCalls
+
+REFUSED_KEPT = 100
+"""Enough to see what is wrong; the oldest goes."""
+
+UNFINISHED_SUFFIX = ".tmp"
+
+UNFINISHED_S_MAX = 60
+"""The hook client gives up after a quarter of a second: an older file was left by one that was killed."""
+
+
+class Spool:
+    """
+    The folder of spooled calls.
+
+    Args:
+        home: whose spool it is.
+        log: the daemon's log.
+
+    """
+
+    def __init__(self, home: Home, log: structlog.stdlib.BoundLogger) -> None:
+        self._folder = home.spool
+        self._refused = home.refused
+        self._log = log
+        self._is_tidy = False
+
+    def waiting(self) -> list[Path]:
+        """Return the complete files, oldest first."""
+        try:
+            with os.scandir(self._folder) as entries:
+                names = [
+                    entry.name
+                    for entry in entries
+                    if not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
+                ]
+        except FileNotFoundError:
+            return []
+        return [self._folder / name for name in sorted(names, key=_order)]
+
+    def drain(self, calls: HookCalls) -> int:
+        """
+        Store what waits; return how many calls were stored.
+
+        Raises:
+            Exception: whatever a failing store raises; what is left stays in the spool.
+
+        """
+        self._tidy_once()
+        stored = 0
+        for path in self.waiting():
+            call = self._call_in(path)
+            if call is not None and self._stored(call, path, calls):
+                path.unlink(missing_ok=True)
+                stored += 1
+        if stored:
+            self._log.info("spool drained", calls=stored)
+        return stored
+
+    def _tidy_once(self) -> None:
+        """Remove what killed hook clients left unfinished; nothing of it was answered."""
+        if self._is_tidy:
+            return
+        self._is_tidy = True
+        for path in self._folder.glob(f".*{UNFINISHED_SUFFIX}"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > UNFINISHED_S_MAX:
+                    path.unlink()
+
+    def _call_in(self, path: Path) -> HookCall | None:
+        try:
+            return _read(path)
+        except (OSError, wire.WireError):
+            self._log.exception("spooled call cannot be read", file=path.name)
+            self._set_aside(path)
+            return None
+
+    def _stored(self, call: HookCall, path: Path, calls: HookCalls) -> bool:
+        try:
+            calls.answer(call)
+        except Exception as error:
+            if isinstance(error, StoreFailing | OSError) or is_of_store(error):
+                raise
+            # One payload, or one stream, must not keep the others from being stored.
+            self._log.exception("spooled call refused", file=path.name)
+            self._set_aside(path)
+            return False
+        return True
+
+    def _set_aside(self, path: Path) -> None:
+        self._refused.mkdir(mode=0o700, exist_ok=True)
+        path.replace(self._refused / path.name)
+        kept = sorted(self._refused.iterdir(), key=lambda file: _order(file.name))
+        for old in kept[:-REFUSED_KEPT]:
+            old.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> HookCall:
+    spooled = wire.parse_spooled(path.read_bytes())
+    return HookCall(
+        host=flag(spooled.host),
+        event=flag(spooled.event),
+        via=flag(spooled.via),
+        time_ns=spooled.time_ns,
+        delivery_id=spooled.delivery_id,
+        payload=spooled.payload,
+        answered=True,
+    )
+
+
+def flag(value: str) -> str:
+    """Return a flag of the wire; empty when absent."""
+    return "" if value == wire.ABSENT else value
+
+
+def _order(name: str) -> tuple[int, str]:
+    head = name.partition("-")[0]
+    return (int(head) if head.isascii() and head.isdigit() else 0, name)

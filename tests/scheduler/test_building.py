@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sessions import edit, shell
+from workbench import capturing_log
+
+from tokeneconomizer.domain.commands import EndTurn, HookCommand, ReturnCalls, SessionKey
+from tokeneconomizer.domain.digests import CallStatus
+from tokeneconomizer.scheduler.building import (
+    RECENT_TAIL_BYTES,
+    TRANSCRIPT_TAIL_BYTES,
+    build,
+    hides_hints,
+    settled,
+    tail_of,
+)
+from tokeneconomizer.scheduler.foreign_files import beginning_of, end_of
+
+if TYPE_CHECKING:
+    from tokeneconomizer.domain.commands import Step
+    from tokeneconomizer.scheduler.home import Home
+
+CALLS = (
+    edit("a.py", "x = 1", call_id="call-1"),
+    shell("ls", "a b", call_id="call-2"),
+    edit("b.py", "x = 1", call_id="call-3"),
+)
+
+
+def result_line(call_id: str, *, is_error: bool | None, version: str = "2.1.332") -> bytes:
+    block: dict[str, object] = {"type": "tool_result", "tool_use_id": call_id, "content": "x"}
+    if is_error is not None:
+        block["is_error"] = is_error
+    line = {"type": "user", "version": version, "message": {"role": "user", "content": [block]}}
+    return json.dumps(line).encode() + b"\n"
+
+
+def command(transcript: Path | str, step: Step, host: str = "claude_code") -> HookCommand:
+    return HookCommand(SessionKey(host, "s"), "PostToolBatch", "/home/dev", str(transcript), step)
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Path:
+    return tmp_path / "session.jsonl"
+
+
+def statuses(command: HookCommand) -> list[CallStatus]:
+    assert isinstance(command.step, ReturnCalls)
+    return [call.status for call in command.step.calls]
+
+
+def test_the_agents_log_decides_which_calls_of_a_step_never_ran(transcript: Path) -> None:
+    transcript.write_bytes(
+        b"not json\n" + result_line("call-1", is_error=True) + result_line("call-2", is_error=None) + b"\n"
+    )
+    whole = command(transcript, ReturnCalls(CALLS, whole_step=True))
+
+    assert statuses(settled(whole, "")) == [CallStatus.NEVER_RAN, CallStatus.OK, CallStatus.OK]
+
+
+def test_of_a_long_log_only_the_end_is_looked_at(transcript: Path) -> None:
+    filling = b"x" * TRANSCRIPT_TAIL_BYTES + b"\n"
+    transcript.write_bytes(
+        result_line("call-1", is_error=True) + filling + result_line("call-3", is_error=True)
+    )
+    whole = command(transcript, ReturnCalls(CALLS, whole_step=True))
+
+    assert statuses(settled(whole, "")) == [CallStatus.OK, CallStatus.OK, CallStatus.NEVER_RAN]
+
+
+@pytest.mark.parametrize("result_characters", [10, RECENT_TAIL_BYTES, 3 * RECENT_TAIL_BYTES])
+def test_a_result_is_found_however_much_was_logged_after_it(transcript: Path, result_characters: int) -> None:
+    filling = b'{"type": "assistant", "text": "' + b"x" * result_characters + b'"}\n'
+    transcript.write_bytes(
+        result_line("call-1", is_error=True) + filling + result_line("call-3", is_error=False)
+    )
+    whole = command(transcript, ReturnCalls(CALLS, whole_step=True))
+
+    assert statuses(settled(whole, "")) == [CallStatus.NEVER_RAN, CallStatus.OK, CallStatus.OK]
+
+
+@pytest.mark.parametrize(
+    ("step", "host"),
+    [
+        (ReturnCalls(CALLS, whole_step=False), "claude_code"),
+        (ReturnCalls(CALLS, whole_step=True), "an unknown agent"),
+        (EndTurn("stop"), "claude_code"),
+    ],
+)
+def test_other_commands_stay_as_they_are(transcript: Path, step: Step, host: str) -> None:
+    transcript.write_bytes(result_line("call-1", is_error=True))
+    other = command(transcript, step, host)
+
+    assert settled(other, "prompt-1") == other
+
+
+@pytest.mark.parametrize(
+    ("version", "hides"), [("2.1.332", False), ("2.1.310", False), ("2.1.309", True), ("1.9.400", True)]
+)
+def test_the_version_in_the_log_tells_whether_hints_are_hidden(
+    transcript: Path, version: str, *, hides: bool
+) -> None:
+    transcript.write_bytes(result_line("call-1", is_error=False, version=version))
+
+    assert hides_hints(command(transcript, EndTurn("stop"))) is hides
+
+
+def test_without_a_log_or_with_an_unknown_agent_hints_count_as_hidden(transcript: Path) -> None:
+    assert hides_hints(command("", EndTurn("stop")))
+    assert hides_hints(command(transcript, EndTurn("stop"), "an unknown agent"))
+
+
+def test_what_is_no_readable_regular_file_has_no_tail_and_never_keeps_us_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    files = [str(tmp_path / name) for name in ("", "pipe", "loop", "absent")]
+    names = [*files, "", "/dev/zero", "/dev/null", "a\0b", "\ud800", "a" * 5_000]
+    open_before = len(list(Path("/dev/fd").iterdir()))
+
+    assert [name for name in names if tail_of(name)] == []
+    assert len(list(Path("/dev/fd").iterdir())) == open_before
+
+
+@given(content=st.binary(max_size=40), size=st.integers(1, 50))
+@settings(max_examples=40, deadline=None)
+def test_beginning_and_end_are_those_of_the_file(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, size: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "foreign file"
+    path.write_bytes(content)
+
+    assert beginning_of(path, size) == content[:size]
+    assert end_of(str(path), size) == content[-size:]
+
+
+def test_the_parts_are_built_on_the_homes_store_and_configuration(home: Home) -> None:
+    home.config.write_text("loopguard: off\n")
+    log, _ = capturing_log()
+    parts = build(home, log)
+    parts.store.close()
+
+    assert parts.configuration().get("loopguard") == "off"
+    assert home.events.exists()
