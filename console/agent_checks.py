@@ -1,0 +1,147 @@
+"""Checks of the agents: whether our hooks are registered with each, and whether they are heard."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.console import output
+from tokeneconomizer.console.checks import Check, Finding, Patient, ok, problem, warning
+from tokeneconomizer.console.state import view_of
+from tokeneconomizer.hosts.claude_code.installation import (
+    BINARY,
+    CONFIG_FOLDER,
+    CONFIG_VARIABLE,
+    SETTINGS_FILE,
+)
+from tokeneconomizer.hosts.claude_code.plugin import MARKETPLACE, PLUGIN
+from tokeneconomizer.hosts.recognise import CLAUDE_CODE
+from tokeneconomizer.projections import audit
+from tokeneconomizer.projections.event_log import EventLog
+from tokeneconomizer.projections.event_rows import EventRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SETTINGS_BYTES_MAX = 5_000_000
+"""A settings file is some kilobytes."""
+
+CALLS_LOOKED_AT = 30
+"""A few turns of work."""
+
+CALLS_NEEDED = 5
+"""Fewer calls may all be of one step that is still going on."""
+
+
+def look_at_registration(patient: Patient) -> Iterator[Finding]:
+    """Whether Claude Code is installed, and loads our plugin."""
+    folder = _claude_folder(patient)
+    if not folder.is_dir() and shutil.which(BINARY, path=patient.environment.get("PATH")) is None:
+        return
+    settings = _settings(folder / SETTINGS_FILE)
+    if settings is None:
+        yield problem(
+            f"{folder / SETTINGS_FILE} cannot be read as JSON", "mend it: the agent ignores it, too"
+        )
+        return
+    enabled = settings.get("enabledPlugins")
+    value = enabled.get(f"{PLUGIN}@{MARKETPLACE}") if isinstance(enabled, dict) else None
+    if settings.get("disableAllHooks") is True:
+        yield problem(
+            "Claude Code: `disableAllHooks` is set, so that it calls no hook", "remove it from its settings"
+        )
+    elif value is True:
+        yield from _plugin_folder(patient)
+    elif value is False:
+        yield problem(
+            "Claude Code: our plugin is switched off", "enable it with `/plugin`, or `te setup claude_code`"
+        )
+    else:
+        yield problem("Claude Code: our hooks are not registered", "run `te setup claude_code`")
+
+
+def look_at_installed(patient: Patient) -> Iterator[Finding]:
+    """Whether the record of what `te setup` wrote can be read."""
+    path = patient.home.installed
+    if not path.exists():
+        return
+    if _settings(path) is None:
+        yield problem(
+            f"{path} cannot be read, so that `te setup --uninstall` does not know what to remove",
+            "run `te setup` again: it records anew what it finds",
+        )
+    else:
+        yield ok("what `te setup` wrote is on record")
+
+
+def look_at_hearing(patient: Patient) -> Iterator[Finding]:
+    """Whether hooks are heard, and whether they tell enough for the loop guard to see."""
+    home = patient.home
+    if not home.events.exists():
+        return
+    with view_of(home, audit) as (view, _), EventLog(home.events) as log:
+        newest = audit.entries(view.connection(), log, kind="session.started", limit=1)
+        if not newest:
+            yield warning("no hook was heard yet", "run `te setup`, then start a new session of your agent")
+            return
+        calls = [
+            entry
+            for entry in audit.entries(
+                view.connection(), log, kind="session.tool_called", limit=CALLS_LOOKED_AT
+            )
+            if entry.host == CLAUDE_CODE
+        ]
+        steps = audit.entries(view.connection(), log, kind="session.step_ended", limit=1)
+        step_seen = bool(steps and calls and steps[0].position >= calls[-1].position)
+        if (
+            len(calls) >= CALLS_NEEDED
+            and not step_seen
+            and not any(_is_whole(log, call.position) for call in calls)
+        ):
+            yield problem(
+                "Claude Code: calls arrive, the end of their steps does not, so that the loop guard is blind",
+                "update Claude Code: PostToolBatch is missing; then `te setup claude_code` and a new session",
+            )
+        else:
+            yield ok(f"last new session {output.local_time(newest[0].at)} ({newest[0].host})")
+
+
+AGENT_CHECKS = (
+    Check("agents", ("plugins",), look_at_registration),
+    Check("setup", ("installed",), look_at_installed),
+    Check("hearing", (), look_at_hearing),
+)
+
+
+def _claude_folder(patient: Patient) -> Path:
+    named = patient.environment.get(CONFIG_VARIABLE, "")
+    return Path(named) if named else patient.user_home / CONFIG_FOLDER
+
+
+def _plugin_folder(patient: Patient) -> Iterator[Finding]:
+    folder = patient.home.plugins / CLAUDE_CODE
+    if folder.is_dir():
+        yield ok("Claude Code loads our plugin")
+    else:
+        yield problem(
+            f"Claude Code is to load our plugin, but {folder} is missing", "run `te setup claude_code`"
+        )
+
+
+def _settings(path: Path) -> Mapping[str, object] | None:
+    """Return a JSON object from a file; an absent file is an empty one, None is one that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            value = json.loads(file.read(SETTINGS_BYTES_MAX))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_whole(log: EventLog, position: int) -> bool:
+    event = log.event(position)
+    return isinstance(event, EventRow) and event.data.get("whole_step") is True

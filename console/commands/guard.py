@@ -1,0 +1,95 @@
+"""`te guard replay`: recorded sessions through the same guard as live."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tokeneconomizer.console import output
+from tokeneconomizer.console.state import configuration_in_force
+from tokeneconomizer.domain.errors import TokeneconomizerError
+from tokeneconomizer.domain.handle import Rules
+from tokeneconomizer.hosts import neutral_calls
+from tokeneconomizer.hosts.claude_code import log as claude_code_log
+from tokeneconomizer.hosts.claude_code.payload import NAME as CLAUDE_CODE
+from tokeneconomizer.hosts.records import SkippedLine
+from tokeneconomizer.scheduler.replay import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from tokeneconomizer.hosts.records import Record
+    from tokeneconomizer.scheduler.replay import ReplayedTurn
+
+READERS: dict[str, Callable[[Iterable[bytes]], Iterator[Record]]] = {
+    CLAUDE_CODE: claude_code_log.read,
+    neutral_calls.NAME: neutral_calls.read,
+}
+
+
+@click.group(name="guard")
+def command() -> None:
+    """Look at what the loop guard does."""
+
+
+@command.command(name="replay")
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--host",
+    type=click.Choice(sorted(READERS)),
+    default=CLAUDE_CODE,
+    show_default=True,
+    help="Whose log it is.",
+)
+@click.option("--json", "as_json", is_flag=True, help="JSON Lines, one per turn.")
+def replay_command(files: tuple[Path, ...], host: str, *, as_json: bool) -> None:
+    """Replay recorded sessions through the same guard as live."""
+    rules = Rules(limits=configuration_in_force().limits(host=host))
+    skipped = 0
+    for file in files:
+        turns, unreadable = _replay_file(file, host, rules)
+        skipped += unreadable
+        if as_json:
+            for turn in turns:
+                output.print_json({"file": str(file), **asdict(turn)})
+        else:
+            output.print_data(_table(file, turns))
+    if skipped:
+        output.say(f"{skipped} lines could not be read and were passed over")
+
+
+def _replay_file(file: Path, host: str, rules: Rules) -> tuple[list[ReplayedTurn], int]:
+    skipped = 0
+
+    def readable(records: Iterator[Record]) -> Iterator[Record]:
+        nonlocal skipped
+        for record in records:
+            skipped += isinstance(record, SkippedLine)
+            yield record
+
+    try:
+        with file.open("rb") as lines:
+            return replay(readable(READERS[host](lines)), host, rules), skipped
+    except OSError as error:
+        message = f"{file} cannot be read ({error.strerror}): name a file that you may read"
+        raise TokeneconomizerError(message) from error
+
+
+def _table(file: Path, turns: list[ReplayedTurn]) -> output.Table:
+    rows = [
+        (
+            str(turn.turn),
+            f"{turn.first_line}-{turn.last_line}",
+            str(turn.calls),
+            turn.ended,
+            "; ".join(f"call {r.call} ({r.rule}): {r.evidence}" for r in turn.redirects),
+            f"call {turn.stop_hint.call}" if turn.stop_hint else "",
+        )
+        for turn in turns
+    ]
+    return output.Table(str(file), ("turn", "lines", "calls", "ended", "redirects", "hint"), rows)

@@ -1,0 +1,311 @@
+"""
+A scriptable stand-in for the Anthropic Messages API on 127.0.0.1.
+
+A test hands over a list of replies, points the real agent at `ModelServer.base_url`, and afterwards reads
+`ModelServer.requests`: what the agent sent, in order. Nothing leaves the machine and no key is needed.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Self
+
+from prompt_blocks import JsonObject, PromptBlock, as_list, as_object, prompt_blocks
+from replies import FALLBACK, Reply
+
+CHARACTERS_PER_TOKEN = 4  # a rough tokenizer is enough: usage only has to be plausible and monotonic
+REQUEST_BYTES_MAX = 64 * 1024 * 1024  # far over what an agent sends; the memory must not fill
+SECRET_HEADERS = frozenset({"authorization", "x-api-key", "cookie", "proxy-authorization"})
+POLL_SECONDS = 0.05  # how soon `close` is noticed
+
+
+@dataclass(frozen=True)
+class LoggedRequest:
+    """One request for a message, as it came in, with what it was answered from."""
+
+    number: int
+    seconds: float
+    path: str
+    headers: Mapping[str, str]
+    body: JsonObject
+    blocks: tuple[PromptBlock, ...]
+    reply_index: int | None
+    usage: Mapping[str, object]
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether it is of the agent's loop; titles, probes and summaries carry no tools."""
+        return bool(as_list(self.body.get("tools")))
+
+
+class _State:
+    """What the handler threads share: the script's counters, the log and the simulated prompt cache."""
+
+    def __init__(self, replies: Sequence[Reply], log_path: Path | None) -> None:
+        self.lock = threading.Lock()
+        self.replies = list(replies)
+        self.used = [0] * len(self.replies)
+        self.log_path = log_path
+        self.requests: list[LoggedRequest] = []
+
+    def answer(self, path: str, headers: Mapping[str, str], body: JsonObject) -> tuple[LoggedRequest, Reply]:
+        with self.lock:
+            index = self._pick(body)
+            reply = FALLBACK if index is None else self.replies[index]
+            blocks = tuple(prompt_blocks(body))
+            request = LoggedRequest(
+                number=len(self.requests) + 1,
+                seconds=time.monotonic(),
+                path=path,
+                headers=headers,
+                body=body,
+                blocks=blocks,
+                reply_index=index,
+                usage={**self._usage(str(body.get("model")), blocks), **reply.usage},
+            )
+            self.requests.append(request)
+            self._write(request)
+        return request, reply
+
+    def _pick(self, body: JsonObject) -> int | None:
+        for index, reply in enumerate(self.replies):
+            if (reply.times is None or self.used[index] < reply.times) and reply.match.holds(body):
+                self.used[index] += 1
+                return index
+        return None
+
+    def _usage(self, model: str, blocks: tuple[PromptBlock, ...]) -> JsonObject:
+        """Count what an earlier request of the model left in the cache, what is written now, and the rest."""
+        earlier = [request.blocks for request in self.requests if request.body.get("model") == model]
+        cached = max((_cached_prefix(blocks, before) for before in earlier), default=0)
+        marked = _last_mark(blocks)
+        read = sum(_tokens(block) for block in blocks[: min(cached, marked)])
+        written = sum(_tokens(block) for block in blocks[min(cached, marked) : marked])
+        return {
+            "input_tokens": max(1, sum(_tokens(block) for block in blocks[marked:])),
+            "cache_read_input_tokens": read,
+            "cache_creation_input_tokens": written,
+            "cache_creation": {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0},
+            "output_tokens": 1,
+            "service_tier": "standard",
+        }
+
+    def _write(self, request: LoggedRequest) -> None:
+        if self.log_path is None:
+            return
+        record = {
+            "number": request.number,
+            "path": request.path,
+            "headers": dict(request.headers),
+            "reply": request.reply_index,
+            "usage": dict(request.usage),
+            "body": request.body,
+        }
+        with self.log_path.open("a", encoding="utf-8") as log:
+            log.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _tokens(block: PromptBlock) -> int:
+    return max(1, len(block.text) // CHARACTERS_PER_TOKEN)
+
+
+def _last_mark(blocks: Sequence[PromptBlock]) -> int:
+    return max((index + 1 for index, block in enumerate(blocks) if block.cache_mark), default=0)
+
+
+def _cached_prefix(blocks: Sequence[PromptBlock], before: Sequence[PromptBlock]) -> int:
+    """Return how many leading blocks lie in front of a cache mark of `before` and are the same in both."""
+    cached = 0
+    for index, (new, old) in enumerate(zip(blocks, before, strict=False)):
+        if (new.role, new.text) != (old.role, old.text):
+            break
+        if old.cache_mark:
+            cached = index + 1
+    return cached
+
+
+def _message(request: LoggedRequest, reply: Reply) -> JsonObject:
+    content: list[JsonObject] = []
+    for index, block in enumerate(reply.blocks):
+        numbered = {"id": f"toolu_{request.number:04d}_{index}"} if block["type"] == "tool_use" else {}
+        content.append({**block, **numbered})
+    default_stop = "tool_use" if any(block["type"] == "tool_use" for block in content) else "end_turn"
+    return {
+        "id": f"msg_{request.number:04d}",
+        "type": "message",
+        "role": "assistant",
+        "model": request.body.get("model"),
+        "content": content,
+        "stop_reason": reply.stop_reason or default_stop,
+        "stop_sequence": None,
+        "usage": {**request.usage, "output_tokens": len(json.dumps(content)) // CHARACTERS_PER_TOKEN + 1},
+    }
+
+
+def _stream_events(message: JsonObject) -> Iterator[JsonObject]:
+    start_usage = {**as_object(message["usage"]), "output_tokens": 1}
+    start = {**message, "content": [], "stop_reason": None, "usage": start_usage}
+    yield {"type": "message_start", "message": start}
+    yield {"type": "ping"}
+    for index, item in enumerate(as_list(message["content"])):
+        block = as_object(item)
+        if block["type"] == "tool_use":
+            opening: JsonObject = {**block, "input": {}}
+            delta: JsonObject = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        else:
+            opening = {"type": "text", "text": ""}
+            delta = {"type": "text_delta", "text": block["text"]}
+        yield {"type": "content_block_start", "index": index, "content_block": opening}
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    yield {
+        "type": "message_delta",
+        "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None},
+        "usage": message["usage"],
+    }
+    yield {"type": "message_stop"}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    state: ClassVar[_State]
+
+    def do_POST(self) -> None:
+        size = int(self.headers.get("content-length") or 0)
+        if size > REQUEST_BYTES_MAX:
+            self.close_connection = True
+            self._error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "request_too_large", "request too large", {})
+            return
+        try:
+            body = as_object(json.loads(self.rfile.read(size)))
+        except ValueError as error:
+            self._error(HTTPStatus.BAD_REQUEST, "invalid_request_error", f"no JSON object: {error}", {})
+            return
+        route = self.path.partition("?")[0]
+        if route == "/v1/messages":
+            self._answer_message(body)
+        elif route == "/v1/messages/count_tokens":
+            self._json(HTTPStatus.OK, {"input_tokens": size // CHARACTERS_PER_TOKEN + 1}, {})
+        else:
+            self._error(HTTPStatus.NOT_FOUND, "not_found_error", route, {})
+
+    def do_GET(self) -> None:
+        if self.path == "/":
+            self._json(HTTPStatus.OK, {}, {})
+        else:
+            self._error(HTTPStatus.NOT_FOUND, "not_found_error", self.path, {})
+
+    do_HEAD = do_GET  # noqa: N815  # the base class looks the method up by this name
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class names it so
+        """Stay silent: `requests` is the log."""
+
+    def _answer_message(self, body: JsonObject) -> None:
+        headers = {
+            name.lower(): "<redacted>" if name.lower() in SECRET_HEADERS else value
+            for name, value in self.headers.items()
+        }
+        request, reply = self.state.answer(self.path, headers, body)
+        if reply.delay_seconds:
+            time.sleep(reply.delay_seconds)
+        if reply.status != HTTPStatus.OK:
+            self._error(reply.status, reply.error_type, reply.error_message, reply.headers)
+        elif body.get("stream"):
+            self._stream(_message(request, reply), reply.headers)
+        else:
+            self._json(HTTPStatus.OK, _message(request, reply), reply.headers)
+
+    def _stream(self, message: JsonObject, headers: Mapping[str, str]) -> None:
+        self.send_response(HTTPStatus.OK)
+        self.send_header("content-type", "text/event-stream; charset=utf-8")
+        self.send_header("cache-control", "no-cache")
+        self.send_header("transfer-encoding", "chunked")
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        for event in _stream_events(message):
+            chunk = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _error(self, status: int, error_type: str, message: str, headers: Mapping[str, str]) -> None:
+        self._json(status, {"type": "error", "error": {"type": error_type, "message": message}}, headers)
+
+    def _json(self, status: int, value: JsonObject, headers: Mapping[str, str]) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        for name, header in headers.items():
+            self.send_header(name, header)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+
+class _QuietServer(ThreadingHTTPServer):
+    daemon_threads = True  # an agent keeps its connections open; they must not hold up the end of a test
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Stay silent: an agent that is stopped in mid-answer breaks its connection."""
+
+
+class ModelServer:
+    """
+    The server as a context manager.
+
+    Replies are tried in order, each `times` times; a request that none of them matches gets "OK.". Requests
+    are logged before they are answered, so `requests` is complete as soon as the agent has its reply.
+    """
+
+    def __init__(self, replies: Sequence[Reply], log_path: Path | None = None) -> None:
+        self._state = _State(replies, log_path)
+        handler = type("_BoundHandler", (_Handler,), {"state": self._state})
+        self._server = _QuietServer(("127.0.0.1", 0), handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_SECONDS,), daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    @property
+    def base_url(self) -> str:
+        """The value for ANTHROPIC_BASE_URL."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def requests(self) -> list[LoggedRequest]:
+        """All requests for a message so far, in order."""
+        with self._state.lock:
+            return list(self._state.requests)
+
+    @property
+    def loop_requests(self) -> list[LoggedRequest]:
+        """The requests of the agent's loops: those that carry tools, sub-agents' included."""
+        return [request for request in self.requests if request.has_tools]
+
+    @property
+    def unused_replies(self) -> list[int]:
+        """Indexes of the replies that were never sent: a scenario that ran as written leaves none."""
+        with self._state.lock:
+            return [index for index, used in enumerate(self._state.used) if not used]

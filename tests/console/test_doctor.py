@@ -1,0 +1,330 @@
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from console_runs import keep, te
+from sessions import Telling, shell
+
+from tokeneconomizer.console.agent_checks import CALLS_NEEDED
+from tokeneconomizer.console.checks import Check, Finding, Level, Patient, examine, ok
+from tokeneconomizer.console.commands.doctor import CHECKS
+from tokeneconomizer.console.home_checks import SPOOL_WAITING_USUAL
+from tokeneconomizer.scheduler.home import Home
+from tokeneconomizer.scheduler.lock import held
+
+NOW = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def patient(home: Home) -> Patient:
+    return Patient(home, Path.home(), {}, NOW)
+
+
+def found(patient: Patient, name: str) -> list[Finding]:
+    """Return what the check of that name finds."""
+    (check,) = [check for check in CHECKS if check.name == name]
+    return [result.finding for result in examine(patient, [check])]
+
+
+def level_of(patient: Patient, name: str) -> Level:
+    levels = {finding.level for finding in found(patient, name)}
+    return max(levels, key=list(Level).index)
+
+
+def settings(patient: Patient, text: str) -> None:
+    folder = patient.user_home / ".claude"
+    folder.mkdir()
+    (folder / "settings.json").write_text(text)
+
+
+def test_each_resource_of_a_home_has_a_check() -> None:
+    resources = {name for name, value in vars(Home).items() if isinstance(value, property)}
+    assert {name for check in CHECKS for name in check.resources} == resources
+
+
+def test_each_check_has_a_name_of_its_own() -> None:
+    assert len({check.name for check in CHECKS}) == len(CHECKS)
+
+
+def test_a_check_that_breaks_does_not_hide_the_others(patient: Patient) -> None:
+    def breaks(_patient: Patient) -> Iterator[Finding]:
+        yield ok("a beginning")
+        message = "no more"
+        raise RuntimeError(message)
+
+    def works(_patient: Patient) -> Iterator[Finding]:
+        yield ok("fine")
+
+    results = list(examine(patient, [Check("a", (), breaks), Check("b", (), works)]))
+    assert [(r.check, r.finding.level) for r in results] == [
+        ("a", Level.OK),
+        ("a", Level.PROBLEM),
+        ("b", Level.OK),
+    ]
+    assert "RuntimeError: no more" in results[1].finding.words
+
+
+def test_each_finding_that_is_not_well_says_what_to_do(patient: Patient) -> None:
+    settings(patient, "{}")
+    for result in examine(patient, CHECKS):
+        assert result.finding.words
+        assert bool(result.finding.advice) == (result.finding.level is not Level.OK)
+
+
+def test_a_fresh_home_has_warnings_and_no_problem(home: Home) -> None:
+    done = te("doctor")
+    assert done.status == 0
+    assert f"{home.root} does not exist yet" in done.out
+    assert not home.root.exists()
+
+
+@pytest.mark.usefixtures("home")
+def test_a_problem_is_exit_status_1_and_json_has_all_findings() -> None:
+    (Path.home() / ".claude").mkdir()
+    done = te("doctor", "--json")
+    assert done.status == 1
+    findings = json.loads(done.out)
+    assert {tuple(finding) for finding in findings} == {("check", "level", "words", "advice")}
+    assert [finding["check"] for finding in findings if finding["level"] == "problem"] == ["agents"]
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "level"),
+    [
+        ("", 0o700, Level.OK),
+        ("", 0o755, Level.PROBLEM),
+        ("views", 0o750, Level.PROBLEM),
+        ("key", 0o644, Level.PROBLEM),
+        ("key", 0o600, Level.OK),
+        ("plugins/hook.sh", 0o700, Level.OK),
+    ],
+)
+def test_a_home_is_for_its_user_alone(path: str, mode: int, level: Level, patient: Patient) -> None:
+    patient.home.create()
+    patient.home.key()
+    (patient.home.plugins / "hook.sh").touch(0o600)
+    (patient.home.root / path).chmod(mode)
+    assert level_of(patient, "home") is level
+
+
+def test_a_missing_folder_is_named(patient: Patient) -> None:
+    patient.home.create()
+    patient.home.spool.rmdir()
+    (finding,) = found(patient, "home")
+    assert finding == Finding(Level.WARNING, f"missing: {patient.home.spool}", "`te daemon start` makes them")
+
+
+def sound(_home: Home) -> None:
+    """Leave the store as it is."""
+
+
+def without_key(home: Home) -> None:
+    (home.root / "key").unlink()
+
+
+def no_database(home: Home) -> None:
+    home.events.write_bytes(b"no database" * 1000)
+
+
+def newer(home: Home) -> None:
+    connection = sqlite3.connect(home.events)
+    connection.execute("PRAGMA user_version=999")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("damage", "level"),
+    [
+        (sound, Level.OK),
+        (without_key, Level.PROBLEM),
+        (no_database, Level.PROBLEM),
+        (newer, Level.PROBLEM),
+    ],
+)
+def test_the_store_is_looked_at(damage: Callable[[Home], None], level: Level, patient: Patient) -> None:
+    telling = Telling()
+    telling.start()
+    keep(patient.home, telling)
+    damage(patient.home)
+    assert level_of(patient, "store") is level
+
+
+def test_an_event_that_a_view_cannot_take_is_told(patient: Patient) -> None:
+    telling = Telling()
+    telling.start()
+    telling.prompt()
+    keep(patient.home, telling)
+    connection = sqlite3.connect(patient.home.events)
+    connection.execute("UPDATE stored_events SET state = X'7B' WHERE rowid = 2")
+    connection.commit()
+    connection.close()
+    # The history does not look into it; the counters do.
+    of_counters, of_audit = found(patient, "views")
+    assert of_counters.level is Level.PROBLEM
+    assert "event 2 (session.prompt_submitted)" in of_counters.words
+    assert of_audit.level is Level.OK
+
+
+def test_a_lock_that_is_held_without_an_answer_is_a_problem(patient: Patient) -> None:
+    patient.home.create()
+    assert level_of(patient, "daemon") is Level.WARNING
+    with held(patient.home.lock):
+        assert level_of(patient, "daemon") is Level.PROBLEM
+
+
+@pytest.mark.parametrize(
+    ("waiting", "refused", "level"),
+    [
+        (0, 0, Level.OK),
+        (1, 0, Level.WARNING),
+        (SPOOL_WAITING_USUAL, 0, Level.WARNING),
+        (SPOOL_WAITING_USUAL + 1, 0, Level.PROBLEM),
+        (0, 1, Level.WARNING),
+    ],
+)
+def test_the_spool_is_looked_at(waiting: int, refused: int, level: Level, patient: Patient) -> None:
+    patient.home.create()
+    patient.home.refused.mkdir()
+    for number in range(waiting):
+        (patient.home.spool / f"{number}-1-a").touch()
+    for number in range(refused):
+        (patient.home.refused / f"{number}-1-a").touch()
+    assert level_of(patient, "spool") is level
+
+
+@pytest.mark.parametrize(
+    ("line", "level"),
+    [
+        (
+            "2026-01-05T11:00:00Z host=claude_code event=Stop payload=complete ConnectionRefusedError",
+            Level.WARNING,
+        ),
+        (
+            "2026-01-04T11:00:00Z host=claude_code event=Stop payload=complete ConnectionRefusedError",
+            Level.OK,
+        ),
+        ("half a line", Level.OK),
+        ("", Level.OK),
+    ],
+)
+def test_hooks_without_daemon_are_told_for_a_day(line: str, level: Level, patient: Patient) -> None:
+    patient.home.create()
+    patient.home.log.with_name("hook.log").write_text(line + "\n")
+    assert level_of(patient, "hook log") is level
+
+
+@pytest.mark.parametrize(
+    ("line", "level"),
+    [
+        ('{"event": "timer failed", "level": "error", "timestamp": "2026-01-05T11:00:00Z"}', Level.PROBLEM),
+        ('{"event": "timer failed", "level": "error", "timestamp": "2026-01-04T11:00:00Z"}', Level.OK),
+        ('{"event": "daemon listens", "level": "info", "timestamp": "2026-01-05T11:00:00Z"}', Level.OK),
+        ('{"event": "cut off', Level.OK),
+        ('{"level": "error", "timestamp": "soon"}', Level.OK),
+        ('{"level": "error", "timestamp": "2026-01-05T11:00:00"}', Level.OK),
+        ("[]", Level.OK),
+    ],
+)
+def test_errors_of_the_daemon_are_told_for_a_day(line: str, level: Level, patient: Patient) -> None:
+    patient.home.create()
+    patient.home.log.write_text(line + "\n")
+    assert level_of(patient, "daemon log") is level
+
+
+def test_a_refused_configuration_is_a_problem(patient: Patient) -> None:
+    patient.home.create()
+    assert level_of(patient, "configuration") is Level.OK
+    patient.home.config.write_text("loopguard: maybe\n")
+    assert level_of(patient, "configuration") is Level.PROBLEM
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "words"),
+    [
+        ('{"enabledPlugins": {"tokeneconomizer@tokeneconomizer": true}}', Level.OK, "loads our plugin"),
+        ('{"enabledPlugins": {"tokeneconomizer@tokeneconomizer": false}}', Level.PROBLEM, "switched off"),
+        (
+            '{"enabledPlugins": {"tokeneconomizer@tokeneconomizer": true}, "disableAllHooks": true}',
+            Level.PROBLEM,
+            "disableAllHooks",
+        ),
+        ('{"enabledPlugins": []}', Level.PROBLEM, "not registered"),
+        ("{}", Level.PROBLEM, "not registered"),
+        ("[]", Level.PROBLEM, "cannot be read"),
+        ("{ // a comment\n}", Level.PROBLEM, "cannot be read"),
+    ],
+)
+def test_the_registration_with_claude_code_is_looked_at(
+    text: str, level: Level, words: str, patient: Patient
+) -> None:
+    (patient.home.plugins / "claude_code").mkdir(parents=True)
+    settings(patient, text)
+    (finding,) = found(patient, "agents")
+    assert finding.level is level
+    assert words in finding.words
+
+
+def test_a_registered_plugin_whose_folder_is_gone_is_a_problem(patient: Patient) -> None:
+    settings(patient, '{"enabledPlugins": {"tokeneconomizer@tokeneconomizer": true}}')
+    (finding,) = found(patient, "agents")
+    assert (finding.level, "is missing" in finding.words) == (Level.PROBLEM, True)
+
+
+def test_the_agents_own_variable_says_where_its_settings_are(patient: Patient, tmp_path: Path) -> None:
+    settings(patient, "{}")
+    (tmp_path / "settings.json").write_text("[]")
+    moved = replace(patient, environment={"CLAUDE_CONFIG_DIR": str(tmp_path)})
+    assert "cannot be read" in found(moved, "agents")[0].words
+
+
+def test_an_agent_that_is_not_installed_is_not_spoken_of(patient: Patient) -> None:
+    assert found(patient, "agents") == []
+
+
+def test_an_agent_on_the_path_is_installed(patient: Patient, tmp_path: Path) -> None:
+    program = tmp_path / "claude"
+    program.touch()
+    program.chmod(0o755)
+    assert level_of(replace(patient, environment={"PATH": os.fspath(tmp_path)}), "agents") is Level.PROBLEM
+
+
+@pytest.mark.parametrize(("text", "level"), [("{}", Level.OK), ("{", Level.PROBLEM)])
+def test_the_record_of_the_installation_is_looked_at(text: str, level: Level, patient: Patient) -> None:
+    assert found(patient, "setup") == []
+    patient.home.create()
+    patient.home.installed.write_text(text)
+    assert level_of(patient, "setup") is level
+
+
+@pytest.mark.parametrize(
+    ("calls", "whole_step", "level"),
+    [
+        (CALLS_NEEDED, True, Level.OK),
+        (CALLS_NEEDED, False, Level.PROBLEM),
+        (CALLS_NEEDED - 1, False, Level.OK),
+    ],
+)
+def test_calls_without_the_end_of_their_steps_blind_the_loop_guard(
+    calls: int,
+    whole_step: bool,
+    level: Level,
+    patient: Patient,
+) -> None:
+    telling = Telling()
+    telling.start()
+    telling.prompt()
+    for number in range(calls):
+        telling.step(shell(f"make part-{number}"), whole_step=whole_step)
+    keep(patient.home, telling)
+    assert level_of(patient, "hearing") is level
+
+
+def test_a_store_that_heard_no_hook_says_so(patient: Patient) -> None:
+    te("config", "set", "loopguard", "off")
+    (finding,) = found(patient, "hearing")
+    assert finding.words == "no hook was heard yet"
