@@ -133,15 +133,11 @@ def start(home: Home) -> bool:
 
 
 def _is_older(version: str | None) -> bool:
-    from tokeneconomizer.console.output import program_version  # noqa: PLC0415 - slow, and only needed here
+    # Imported only here: starting is the only command that compares versions.
+    from tokeneconomizer.console.output import program_version  # noqa: PLC0415
+    from tokeneconomizer.hosts.hook.hook_cold import is_older  # noqa: PLC0415
 
-    try:
-        daemon, program = (
-            [int(part) for part in text.split(".")] for text in (version or "", program_version())
-        )
-    except ValueError:
-        return False
-    return daemon < program
+    return is_older((version or "").encode(), program_version().encode())
 
 
 def stop(home: Home) -> bool:

@@ -65,7 +65,7 @@ def start_daemon_once(home: bytes) -> None:
 
 def take_over(home: bytes, daemon_version: bytes, program_version: bytes) -> None:
     """Have an older daemon leave and start this program's own, once among all hooks."""
-    if not _is_older(daemon_version, program_version):
+    if not is_older(daemon_version, program_version):
         return
     _enter_home(home)
     if take_turn_to_start(time.time_ns()):
@@ -74,7 +74,7 @@ def take_over(home: bytes, daemon_version: bytes, program_version: bytes) -> Non
         start_daemon(home, DAEMON_COMMAND)
 
 
-def _is_older(daemon_version: bytes, program_version: bytes) -> bool:
+def is_older(daemon_version: bytes, program_version: bytes) -> bool:
     """Compare the numbers; a version that is none is left alone, as a newer program's may be."""
     try:
         daemon, program = (
