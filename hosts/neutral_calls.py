@@ -14,7 +14,7 @@ from tokeneconomizer.hosts.records import LoggedPrompt, LoggedStep, SkippedLine
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokeneconomizer.hosts.records import Record
+    from tokeneconomizer.hosts.records import ReplayRecord
 
 NAME = "calls"
 
@@ -31,7 +31,7 @@ KINDS = {
 """Names that recorded runs use, in lower case; Claude Code's own names are known besides."""
 
 
-def read(lines: Iterable[bytes]) -> Iterator[Record]:
+def read(lines: Iterable[bytes]) -> Iterator[ReplayRecord]:
     """Yield the records of neutral lines; each call is a step of its own."""
     for number, raw in enumerate(lines, start=1):
         if not raw.strip():

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.domain.commands import Step
     from tokeneconomizer.domain.session import Session
-    from tokeneconomizer.hosts.records import Record
+    from tokeneconomizer.hosts.records import ReplayRecord
 
 REPLAY_KEY = b"tokeneconomizer replay"
 """Hashes of a replay are compared within it alone, so they need no secret."""
@@ -72,7 +72,7 @@ class ReplayedTurn:
     stop_hint: ReplayedHint | None = None
 
 
-def replay(records: Iterable[Record], host: str, rules: Rules) -> list[ReplayedTurn]:
+def replay(records: Iterable[ReplayRecord], host: str, rules: Rules) -> list[ReplayedTurn]:
     """Return the turns of a log, with what the guard would have said."""
     replaying = _Replay(host, rules)
     for record in records:
@@ -91,7 +91,7 @@ class _Replay:
         self._lines: list[int] = []
         self.turns: list[ReplayedTurn] = []
 
-    def take(self, record: Record) -> None:
+    def take(self, record: ReplayRecord) -> None:
         match record:
             case LoggedPrompt(line, at, prompt_id, text, kind):
                 # The number keeps prompts apart that a program sends twice: in a log each one happened.

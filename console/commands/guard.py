@@ -21,10 +21,10 @@ from tokeneconomizer.scheduler.replay import replay
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tokeneconomizer.hosts.records import Record
+    from tokeneconomizer.hosts.records import ReplayRecord
     from tokeneconomizer.scheduler.replay import ReplayedTurn
 
-READERS: dict[str, Callable[[Iterable[bytes]], Iterator[Record]]] = {
+READERS: dict[str, Callable[[Iterable[bytes]], Iterator[ReplayRecord]]] = {
     CLAUDE_CODE: claude_code_log.read,
     neutral_calls.NAME: neutral_calls.read,
 }
@@ -66,7 +66,7 @@ def replay_command(files: tuple[Path, ...], host: str, *, as_json: bool) -> None
 def _replay_file(file: Path, host: str, rules: Rules) -> tuple[list[ReplayedTurn], int]:
     skipped = 0
 
-    def readable(records: Iterator[Record]) -> Iterator[Record]:
+    def readable(records: Iterator[ReplayRecord]) -> Iterator[ReplayRecord]:
         nonlocal skipped
         for record in records:
             skipped += isinstance(record, SkippedLine)

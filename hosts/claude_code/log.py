@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.domain.commands import HookCommand
     from tokeneconomizer.domain.digests import Call
-    from tokeneconomizer.hosts.records import Record
+    from tokeneconomizer.hosts.records import ReplayRecord
 
 INTERRUPTED_PREFIX = "[Request interrupted by user"
 
@@ -50,7 +50,7 @@ NOT_A_PROMPT_PREFIXES = (
 _ENDS_TURN = frozenset({"end_turn", "stop_sequence", "refusal", "max_tokens"})
 
 
-def read(lines: Iterable[bytes]) -> Iterator[Record]:
+def read(lines: Iterable[bytes]) -> Iterator[ReplayRecord]:
     """Yield the records of a transcript's lines."""
     steps = _Steps()
     for number, raw in enumerate(lines, start=1):
@@ -142,7 +142,9 @@ class _Steps:
         self._last_line = 0
         self._at: datetime | None = None
 
-    def assistant(self, number: int, at: datetime | None, message: Mapping[str, object]) -> Iterator[Record]:
+    def assistant(
+        self, number: int, at: datetime | None, message: Mapping[str, object]
+    ) -> Iterator[ReplayRecord]:
         if text(message, "id") != self._message:
             yield from self.flush()
             self._message = text(message, "id")
@@ -158,7 +160,7 @@ class _Steps:
             self._back[text(block, "tool_use_id")] = _call(asked[1], block)
             self._last_line, self._at = number, at
 
-    def flush(self) -> Iterator[Record]:
+    def flush(self) -> Iterator[ReplayRecord]:
         """
         Yield the step with the calls that are back; calls without a result never came back.
 
@@ -172,7 +174,9 @@ class _Steps:
         self._asked, self._back = {}, {}
 
 
-def _user(number: int, at: datetime | None, line: Mapping[str, object], steps: _Steps) -> Iterator[Record]:
+def _user(
+    number: int, at: datetime | None, line: Mapping[str, object], steps: _Steps
+) -> Iterator[ReplayRecord]:
     message = mapping(line, "message")
     results = [block for block in objects(message, "content") if text(block, "type") == "tool_result"]
     if results:

@@ -17,7 +17,7 @@ from tokeneconomizer.domain.digests import Call
 from tokeneconomizer.domain.guard.limits import FAILED_REPEATS, Limits
 from tokeneconomizer.domain.handle import Rules
 from tokeneconomizer.domain.settings import Configuration
-from tokeneconomizer.hosts.records import LoggedPrompt, LoggedStep, LoggedStop, Record, SkippedLine
+from tokeneconomizer.hosts.records import LoggedPrompt, LoggedStep, LoggedStop, ReplayRecord, SkippedLine
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.replay import OPEN, ReplayedTurn, replay
 
@@ -38,9 +38,9 @@ MOMENTS = st.lists(
 ).map(lambda runs: [moment for run in runs for moment in run])
 
 
-def records_of(moments: list[str | Call]) -> list[Record]:
+def records_of(moments: list[str | Call]) -> list[ReplayRecord]:
     """A log with a line for each moment."""
-    records: list[Record] = []
+    records: list[ReplayRecord] = []
     for line, moment in enumerate(moments, start=1):
         if moment == "prompt":
             records.append(LoggedPrompt(line, None, f"prompt-{line}", "go on", PromptKind.HUMAN))

@@ -1,0 +1,83 @@
+"""
+Whole JSON objects within a damaged line: after a cut, before a splice, between NUL bytes.
+
+A lone surrogate is no damage: some agents write one when they cut a text between its halves.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+SCANNED_CHARACTERS_MAX = 33_554_432
+"""What may be scanned of one line in search of objects: under a second, also for a line made to be slow."""
+
+_SPACE = " \t\r\n\0\ufeff"
+_REPLACED = "\ufffd"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """
+    What a damaged line holds.
+
+    Attributes:
+        objects: as valid JSON each, in their order.
+        is_whole: the line is one object, and nothing of it is lost but halves of characters.
+
+    """
+
+    objects: list[bytes]
+    is_whole: bool
+
+
+def objects_in(raw: bytes, is_record: Callable[[Mapping[str, object]], bool]) -> Found:
+    """Return the whole records in a line that cannot be decoded as it stands."""
+    text = raw.decode("utf-8", "replace")
+    objects: list[bytes] = []
+    position, budget, lost = 0, SCANNED_CHARACTERS_MAX, _REPLACED in text
+    while budget > 0 and (start := text.find("{", position)) >= 0:
+        lost = lost or bool(text[position:start].strip(_SPACE)) or "\0" in text[position:start]
+        found, end, scanned = _object_at(text, start)
+        budget -= scanned
+        if found is None:
+            lost, position = True, start + 1
+            continue
+        position = end
+        if is_record(found) and (valid := _valid(found)):
+            objects.append(valid)
+        else:
+            lost = True
+    is_whole = not lost and len(objects) == 1 and not text[position:].strip(_SPACE)
+    return Found(objects, is_whole)
+
+
+def _object_at(text: str, start: int) -> tuple[dict[str, object] | None, int, int]:
+    """Return the object that begins here, where it ends, and how many characters were looked at."""
+    try:
+        found, end = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        return None, start, max(1, error.pos - start)
+    except (ValueError, RecursionError):
+        return None, start, len(text) - start
+    return (found if isinstance(found, dict) else None), end, end - start
+
+
+def _refuse(constant: str) -> object:
+    message = f"{constant} is no JSON"
+    raise ValueError(message)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def _valid(found: dict[str, object]) -> bytes:
+    """Write an object down again, with a question mark for each half of a character."""
+    try:
+        return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    except (ValueError, RecursionError):
+        return b""
