@@ -1,0 +1,1 @@
+"""opencode: its log as records."""

@@ -1,0 +1,1 @@
+"""Pi: its log as records."""
