@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain import session_events as happened
+from tokeneconomizer.domain.call_events import Step as CallStep
 from tokeneconomizer.domain.call_events import trigger_call
 from tokeneconomizer.domain.call_ruling import rule_on
 from tokeneconomizer.domain.commands import (
@@ -253,7 +254,7 @@ class _Handling:
 
     def _store_call(self, session: Session, call: Call, step: int, *, whole_step: bool) -> None:
         digest = digest_call(call, self._hasher, self._rules.home)
-        trigger_call(session, digest, rule_on(call), self._delivery, step=step, whole_step=whole_step)
+        trigger_call(session, digest, rule_on(call), self._delivery, CallStep(step, whole_step))
 
     def _judge(self, session: Session) -> Decision:
         # An answer that the hook client gave by itself is given: nothing can be added to it.

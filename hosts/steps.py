@@ -46,6 +46,11 @@ class Steps:
         self._asked: dict[str, LoggedCall] = {}
         self._back: dict[str, LoggedResult] = {}
 
+    @property
+    def has_open_calls(self) -> bool:
+        """Whether calls were taken that are in no step yet."""
+        return bool(self._asked)
+
     def take(self, record: Record) -> Iterator[ReplayRecord]:
         """Yield what a record completes, and the record itself when a replay needs it."""
         match record:

@@ -62,6 +62,11 @@ class Home:
         return self.root / "daemon.lock"
 
     @property
+    def import_lock(self) -> Path:
+        """Held by the process that reads the agents' logs into the store."""
+        return self.root / "import.lock"
+
+    @property
     def log(self) -> Path:
         """The daemon's log."""
         return self.root / "log" / "daemon.log"
@@ -72,13 +77,18 @@ class Home:
         return self.root / "plugins"
 
     @property
+    def cache(self) -> Path:
+        """What can be thrown away and made again: it saves time only."""
+        return self.root / "cache"
+
+    @property
     def installed(self) -> Path:
         """What `te setup` wrote into agents' files, so that exactly that can be removed."""
         return self.root / "installed.json"
 
     def create(self) -> None:
         """Make the folders, for the user alone."""
-        for folder in (self.root, self.views, self.spool, self.log.parent, self.plugins):
+        for folder in (self.root, self.views, self.spool, self.log.parent, self.plugins, self.cache):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def key(self) -> bytes:
