@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.console.output import Cell, Table, local_time
-from tokeneconomizer.scheduler.places import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -79,6 +78,9 @@ def _names_of(session: SessionReport) -> tuple[str, ...]:
 
 
 def _repository_of(session: SessionReport) -> tuple[str, ...]:
+    # Not for a program that asks for JSON: it takes longer to import than a kept ledger to print.
+    from tokeneconomizer.scheduler.places import place_of  # noqa: PLC0415
+
     folder = session["project"]
     return session["host"], place_of(folder, str(Path.home())).repository if folder else UNKNOWN
 

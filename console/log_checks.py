@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.console.checks import Check, Finding, Patient, ok, warning
 from tokeneconomizer.hosts.log_format import AgentHomes
-from tokeneconomizer.hosts.logs import LOGS
+from tokeneconomizer.hosts.logs import LOGS, find
 from tokeneconomizer.scheduler.import_logs import not_imported
 from tokeneconomizer.scheduler.lock import is_held
-from tokeneconomizer.scheduler.usage_scan import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,9 @@ from tokeneconomizer.hosts.opencode import log as opencode
 from tokeneconomizer.hosts.pi import log as pi
 
 if TYPE_CHECKING:
-    from tokeneconomizer.hosts.log_format import LogFormat
+    from collections.abc import Iterable
+
+    from tokeneconomizer.hosts.log_format import AgentHomes, LogFile, LogFormat
 
 LOGS: dict[str, LogFormat] = {
     claude_code.NAME: claude_code,
@@ -25,3 +27,11 @@ LOGS: dict[str, LogFormat] = {
     pi.NAME: pi,
     opencode.NAME: opencode,
 }
+
+READING_VERSION = 1
+"""Raised whenever a reader comes to other tokens for the same bytes."""
+
+
+def find(homes: AgentHomes, hosts: Iterable[str]) -> list[LogFile]:
+    """Return the log files of these agents."""
+    return [file for host in hosts for file in LOGS[host].files(homes)]

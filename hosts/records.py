@@ -95,7 +95,13 @@ class LoggedCall:
 
 @dataclass(frozen=True, slots=True)
 class LoggedResult:
-    """A call came back; a second result of the same call replaces the first."""
+    """
+    A call came back; a second result of the same call replaces the first.
+
+    Attributes:
+        goes_on: what it started still runs, so that its output is not whole.
+
+    """
 
     line: int
     at: datetime | None
@@ -105,6 +111,7 @@ class LoggedResult:
     exit_code: int | None = None
     interrupted: bool = False
     duration_ms: int | None = None
+    goes_on: bool = False
     agent_id: str = ""
 
 

@@ -109,6 +109,6 @@ def call_of(asked: LoggedCall, result: LoggedResult) -> Call:
         status=result.status,
         exit_code=exit_code,
         interrupted=result.interrupted,
-        background=asked.background,
+        background=asked.background or result.goes_on,
         duration_ms=result.duration_ms,
     )

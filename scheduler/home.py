@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,6 +98,8 @@ class Home:
         return path.read_bytes()
 
     def _make_key(self, path: Path) -> None:
+        import secrets  # noqa: PLC0415 - slow to import, needed once
+
         # Linked into place whole: two processes that start at once must not read a half-written secret.
         draft = path.with_name(f"key.{secrets.token_hex(8)}.draft")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -23,7 +23,7 @@ import msgspec
 from tokeneconomizer.domain.digests import Hasher
 from tokeneconomizer.domain.errors import DaemonRunning, TokeneconomizerError
 from tokeneconomizer.hosts.log_format import AgentHomes, LogFile, Wanted
-from tokeneconomizer.hosts.logs import LOGS
+from tokeneconomizer.hosts.logs import LOGS, find
 from tokeneconomizer.hosts.records import LoggedSession, LoggedUsage, SkippedLine
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.scheduler.child import EXIT_BUSY, EXIT_FAILED, LOWEST_PRIORITY
@@ -34,7 +34,6 @@ from tokeneconomizer.scheduler.importing import Ground, TurnImport
 from tokeneconomizer.scheduler.lock import held
 from tokeneconomizer.scheduler.log_places import LogPlaces
 from tokeneconomizer.scheduler.sending import Sending
-from tokeneconomizer.scheduler.usage_scan import find
 from tokeneconomizer.writers.whole_file import make_own_folder, write_cache
 
 if TYPE_CHECKING:

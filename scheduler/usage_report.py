@@ -1,17 +1,11 @@
-"""The ledger of a scan, in the form that programs read; finished ones are kept as long as nothing changes."""
+"""The ledger of a scan, in the form that programs read."""
 
 from __future__ import annotations
 
-import os
-import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, TypedDict
-
-import orjson
 
 from tokeneconomizer.domain.usage_totals import totals
 from tokeneconomizer.scheduler import usage_scan
-from tokeneconomizer.writers.whole_file import write_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,11 +14,6 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.domain.usage_totals import Tokens, Totals
     from tokeneconomizer.hosts.log_format import LogFile
-
-REPORT_NAME = "usage-report.json"
-
-REPORT_VERSION = 1
-"""Raised whenever the same tokens are reported in another form."""
 
 
 class Sums(TypedDict):
@@ -85,38 +74,14 @@ def report(
     Return the report on log files, and path and reason of those that could not be read.
 
     Args:
-        files: as `usage_scan.find` returns them.
+        files: as `hosts.logs.find` returns them.
         zone: decides where a day begins; None for the system's own.
-        cache_folder: where to keep what was read, if anywhere.
+        cache_folder: where `usage_scan` keeps what was read, if anywhere.
         advance: told the number of further files done.
 
     """
-    key = _key(files, zone) if cache_folder is not None else ""
-    kept = _kept(cache_folder / REPORT_NAME, key) if cache_folder is not None else None
-    if kept is not None:
-        return kept, []
     scan = usage_scan.scan(files, cache_folder, advance)
-    made = _report(totals(scan.usages, zone), scan.skipped_lines)
-    if cache_folder is not None and not scan.unreadable:
-        with suppress(OSError):
-            write_cache(cache_folder / REPORT_NAME, orjson.dumps({"key": key, "report": made}))
-    return made, scan.unreadable
-
-
-def _key(files: Sequence[LogFile], zone: tzinfo | None) -> str:
-    local = f"{os.environ.get('TZ', '')} {time.tzname}"
-    return f"{REPORT_VERSION} {usage_scan.mark(files)} {local if zone is None else zone}"
-
-
-def _kept(path: Path, key: str) -> Report | None:
-    try:
-        kept = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return None
-    if not isinstance(kept, dict) or kept.get("key") != key:
-        return None
-    found: Report = kept["report"]
-    return found
+    return _report(totals(scan.usages, zone), scan.skipped_lines), scan.unreadable
 
 
 def _report(found: Totals, skipped_lines: int) -> Report:

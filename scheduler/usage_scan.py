@@ -7,14 +7,13 @@ What was read is kept in the home's cache; without one, or with one of another p
 from __future__ import annotations
 
 from contextlib import suppress
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from tokeneconomizer.domain.usage_record import UsageRecord
 from tokeneconomizer.hosts.log_format import Cursor, LogFile, Wanted
-from tokeneconomizer.hosts.logs import LOGS
+from tokeneconomizer.hosts.logs import LOGS, READING_VERSION
 from tokeneconomizer.hosts.records import LoggedUsage, SkippedLine
 from tokeneconomizer.writers.whole_file import make_own_folder, write_cache
 
@@ -22,11 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from tokeneconomizer.hosts.log_format import AgentHomes
     from tokeneconomizer.hosts.records import Record
-
-READING_VERSION = 1
-"""Raised whenever a reader comes to other tokens for the same bytes."""
 
 CACHE_NAME = "usage.msgpack"
 
@@ -70,17 +65,6 @@ class Scan(msgspec.Struct):
     unreadable: list[tuple[str, str]]
 
 
-def find(homes: AgentHomes, hosts: Iterable[str]) -> list[LogFile]:
-    """Return the log files of these agents."""
-    return [file for host in hosts for file in LOGS[host].files(homes)]
-
-
-def mark(files: Sequence[LogFile]) -> str:
-    """Return what differs whenever a scan of these files could come to something else."""
-    seen = [(*file, LOGS[file.host].mark(file)) for file in files]
-    return blake2b(msgspec.msgpack.encode((READING_VERSION, seen)), digest_size=16).hexdigest()
-
-
 def scan(
     files: Sequence[LogFile], cache_folder: Path | None, advance: Callable[[int], None] = lambda _files: None
 ) -> Scan:
@@ -88,7 +72,7 @@ def scan(
     Read the tokens of log files.
 
     Args:
-        files: as `find` returns them.
+        files: as `hosts.logs.find` returns them.
         cache_folder: where to keep what was read; None to keep nothing.
         advance: told the number of further files done.
 

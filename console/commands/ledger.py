@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import click
@@ -9,15 +10,14 @@ import click
 from tokeneconomizer.console import output
 from tokeneconomizer.console.ledger_tables import GROUPS, table_of
 from tokeneconomizer.console.log_places import agents_home_option, homes_of, host_option
-from tokeneconomizer.domain.errors import TokeneconomizerError
-from tokeneconomizer.hosts.logs import LOGS
+from tokeneconomizer.hosts.logs import LOGS, find
 from tokeneconomizer.scheduler.home import Home
-from tokeneconomizer.scheduler.usage_report import report
-from tokeneconomizer.scheduler.usage_scan import find
+from tokeneconomizer.scheduler.usage_ledger import ledger
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
     from pathlib import Path
+
+    from tokeneconomizer.scheduler.usage_report import Report
 
 
 @click.group(name="ledger")
@@ -45,27 +45,15 @@ def scan(
 
     Costs are unknown as long as no price table is there; so is each figure that a log does not tell.
     """
-    zone = _zone(timezone)
     files = find(homes_of(agents_home), [host] if host else LOGS)
     with output.progress("Reading the agents' logs", len(files)) as advance:
-        found, unreadable = report(files, zone, Home.from_environment().cache, advance)
-    for path, reason in unreadable:
+        found = ledger(files, timezone, Home.from_environment().cache, advance)
+    for path, reason in found.unreadable:
         output.say(f"{path} was not read: {reason}")
     if as_json:
-        output.print_json(found)
+        click.echo(found.text)
         return
-    output.print_data(table_of(found, group))
-    if found["skipped_lines"]:
-        output.say(f"{found['skipped_lines']} damaged lines; what was whole in them is counted")
-
-
-def _zone(name: str | None) -> tzinfo | None:
-    if name is None:
-        return None
-    from zoneinfo import ZoneInfo  # noqa: PLC0415 - slow to import, rarely needed
-
-    try:
-        return ZoneInfo(name)
-    except (OSError, ValueError, KeyError) as error:
-        message = f"there is no time zone `{name}`: name one as Europe/Berlin, or UTC"
-        raise TokeneconomizerError(message) from error
+    report: Report = json.loads(found.text)
+    output.print_data(table_of(report, group))
+    if report["skipped_lines"]:
+        output.say(f"{report['skipped_lines']} damaged lines; what was whole in them is counted")

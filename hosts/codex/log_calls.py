@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 CALLS_KEPT_MAX = 200
 """Ids of calls that are remembered; Codex runs some dozens at once, and an interruption leaves them open."""
 
+COMMANDS_KEPT = 50
+"""Of calls that wait and processes that go on: more than any agent watches at once."""
+
+COMMAND_CHARACTERS_KEPT = 2_000
+"""The programs of a command line stand at its beginning; what follows may be a file."""
+
 NESTED_PREFIX = "exec-"
 """Begins the id of a call that a script made."""
 
@@ -79,6 +85,10 @@ class CallReader:
     def _logged(
         self, number: int, at: datetime | None, call_id: str, tool: str, arguments: Mapping[str, object]
     ) -> LoggedCall:
+        # What comes back is the output of the command that goes on.
+        command = tools.command_of(tool, arguments) or self._command_of(str(arguments.get("session_id", "")))
+        if command:
+            self._keep_command(call_id, command)
         return LoggedCall(
             line=number,
             at=at,
@@ -88,7 +98,7 @@ class CallReader:
             kind=tools.kind_of(tool, arguments),
             arguments=arguments,
             server=tools.server_of(tool),
-            command=tools.command_of(tool, arguments),
+            command=command,
             target=tools.target_of(tool, arguments),
             edited=tools.edited_by(tool, arguments),
             agent_id=self._state.agent_id,
@@ -99,7 +109,18 @@ class CallReader:
         if call_id not in self._state.waiting:
             return []
         self._state.waiting = [other for other in self._state.waiting if other != call_id]
+        command = self._command_of(call_id)
+        if outcome.running and command:
+            self._keep_command(outcome.running, command)
         return [self._result(number, at, call_id, outcome)]
+
+    def _keep_command(self, name: str, command: str) -> None:
+        kept = [entry for entry in self._state.commands if not entry.startswith(f"{name}\n")]
+        self._state.commands = [*kept, f"{name}\n{command[:COMMAND_CHARACTERS_KEPT]}"][-COMMANDS_KEPT:]
+
+    def _command_of(self, name: str) -> str:
+        entries = (entry.partition("\n") for entry in self._state.commands)
+        return next((command for known, _, command in entries if known == name), "")
 
     def _result(self, number: int, at: datetime | None, call_id: str, outcome: Outcome) -> LoggedResult:
         return LoggedResult(
@@ -111,6 +132,7 @@ class CallReader:
             exit_code=outcome.exit_code,
             interrupted=outcome.interrupted,
             duration_ms=outcome.duration_ms,
+            goes_on=bool(outcome.running),
             agent_id=self._state.agent_id,
         )
 

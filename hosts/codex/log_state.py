@@ -27,6 +27,7 @@ class RolloutState(msgspec.Struct, kw_only=True):
         step: the step of the newest call.
         is_step_open: no result came since.
         waiting: calls whose result is not told yet.
+        commands: of calls that wait and of processes that go on, each behind its id and a newline.
         nested: calls made by a script that were told already.
         has_seen_nested: the newest call is a script, and calls that it made were told.
         is_woken: the next message between agents starts a turn.
@@ -62,6 +63,7 @@ class RolloutState(msgspec.Struct, kw_only=True):
     step: str = ""
     is_step_open: bool = False
     waiting: list[str] = []
+    commands: list[str] = []
     nested: list[str] = []
     has_seen_nested: bool = False
     is_woken: bool = False

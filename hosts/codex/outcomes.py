@@ -18,7 +18,7 @@ _HEADER = re.compile(
     r"(?:Chunk ID: \S*\n)?"
     r"(?:Exit code: (?P<code>-?\d+)\n|Script (?P<script>completed|failed|terminated|running)\b[^\n]*\n)?"
     r"Wall time:? (?P<seconds>\d+(?:\.\d+)?) seconds\n"
-    r"(?:Process exited with code (?P<exited>-?\d+)\n|Process running with session ID [^\n]*\n)?"
+    r"(?:Process exited with code (?P<exited>-?\d+)\n|Process running with session ID (?P<running>[^\n]*)\n)?"
     r"(?:Original token count: \d+\n)?"
     r"(?:Total output lines: \d+\n)?"
     r"(?:Output:(?:\n|\Z)|(?P<aborted>aborted by user))"
@@ -46,13 +46,20 @@ _FAILED_STATUSES = frozenset({"failed", "declined"})
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended; fields as in `domain.digests.Call`."""
+    """
+    How a call ended; fields as in `domain.digests.Call`.
+
+    Attributes:
+        running: names the process that goes on, for `write_stdin`; empty when it ended.
+
+    """
 
     text: str
     status: CallStatus = CallStatus.OK
     exit_code: int | None = None
     interrupted: bool = False
     duration_ms: int | None = None
+    running: str = ""
 
 
 def outcome_of_text(output: str, *, has_unseen_calls: bool = False) -> Outcome:
@@ -81,7 +88,7 @@ def _outcome_of_header(header: re.Match[str], output: str) -> Outcome:
     is_failed = header["script"] == "failed" or is_aborted
     ended = _ended(output, int(code) if code else None, float(header["seconds"]))
     if not is_failed:
-        return ended
+        return replace(ended, running=header["running"] or "")
     return Outcome(output, CallStatus.FAILED, None, is_aborted, ended.duration_ms)
 
 

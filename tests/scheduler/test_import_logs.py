@@ -24,7 +24,7 @@ from tokeneconomizer.domain.digests import Hasher
 from tokeneconomizer.domain.errors import TokeneconomizerError
 from tokeneconomizer.domain.stream_ids import is_imported
 from tokeneconomizer.hosts.log_format import AgentHomes
-from tokeneconomizer.hosts.logs import LOGS
+from tokeneconomizer.hosts.logs import LOGS, find
 from tokeneconomizer.projections import counters
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.switch import open_view
@@ -35,7 +35,6 @@ from tokeneconomizer.scheduler.importing import Ground
 from tokeneconomizer.scheduler.lock import held
 from tokeneconomizer.scheduler.log_places import LogPlaces
 from tokeneconomizer.scheduler.sending import Sending
-from tokeneconomizer.scheduler.usage_scan import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

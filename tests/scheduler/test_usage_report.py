@@ -10,10 +10,9 @@ import pytest
 from transcripts import transcript_in
 
 from tokeneconomizer.hosts.log_format import AgentHomes, LogFile
-from tokeneconomizer.hosts.logs import LOGS
-from tokeneconomizer.scheduler import usage_report, usage_scan
+from tokeneconomizer.hosts.logs import LOGS, find
+from tokeneconomizer.scheduler import usage_scan
 from tokeneconomizer.scheduler.usage_report import Report, report
-from tokeneconomizer.scheduler.usage_scan import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,12 +157,11 @@ def test_a_scan_of_one_agent_keeps_what_is_known_of_the_others(
     assert read_files == []
 
 
-@pytest.mark.parametrize("name", [usage_scan.CACHE_NAME, usage_report.REPORT_NAME])
-@pytest.mark.parametrize("content", [b"", b"garbage", b"\x92\x63\x80", b'{"key":1}'])
-def test_a_damaged_cache_costs_time_alone(user_home: Path, cache: Path, name: str, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"garbage", b"\x92\x63\x80"])
+def test_a_damaged_cache_costs_time_alone(user_home: Path, cache: Path, content: bytes) -> None:
     transcript_in(user_home, "s1").turn("make test")
     whole = scanned(user_home, cache)
-    (cache / name).write_bytes(content)
+    (cache / usage_scan.CACHE_NAME).write_bytes(content)
 
     assert scanned(user_home, cache) == whole
 

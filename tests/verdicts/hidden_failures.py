@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.domain.digests import CallKind, CallStatus
+from tokeneconomizer.domain.digests import CallStatus
 from tokeneconomizer.domain.verdicts import Verdict, runner_verdict
 from tokeneconomizer.domain.verdicts.shell import read_command
 from tokeneconomizer.hosts.records import LoggedStep
@@ -61,7 +61,7 @@ def shell_calls(file: Path, host: str) -> Iterator[ShellCall]:
     for record in records_of(file, host):
         if isinstance(record, LoggedStep):
             for line, call in zip(record.lines, record.calls, strict=True):
-                if call.kind is CallKind.SHELL and call.status is not CallStatus.NEVER_RAN:
+                if call.command and not call.background and call.status is not CallStatus.NEVER_RAN:
                     yield ShellCall(file, line, call)
 
 

@@ -25,6 +25,7 @@ from codex_rollouts import (
 )
 from log_reading import in_lines, read_all
 
+from tokeneconomizer.domain.call_ruling import rule_on
 from tokeneconomizer.domain.commands import PromptKind
 from tokeneconomizer.domain.digests import CallKind, CallStatus
 from tokeneconomizer.hosts.codex import log
@@ -37,6 +38,7 @@ from tokeneconomizer.hosts.records import (
     LoggedPrompt,
     LoggedResult,
     LoggedSession,
+    LoggedStep,
     LoggedStop,
     LoggedSubAgent,
     LoggedTool,
@@ -45,6 +47,7 @@ from tokeneconomizer.hosts.records import (
     SessionOrigin,
     SkippedLine,
 )
+from tokeneconomizer.hosts.steps import steps_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -374,6 +377,23 @@ def test_a_command_that_goes_on_is_told_twice(path: Path) -> None:
     results = [record for record in records_of(path, *lines) if isinstance(record, LoggedResult)]
 
     assert [(result.call_id, result.exit_code) for result in results] == [("c", None), ("c", 3)]
+
+
+def test_who_waits_for_a_command_gets_its_output(path: Path) -> None:
+    going = "Wall time: 1.0 seconds\nProcess running with session ID 7\nOutput:\nso far"
+    ended = "Wall time: 1.0 seconds\nProcess exited with code 1\nOutput:\n1 failed in 0.1s"
+    lines = [
+        asked("c", "exec_command", '{"cmd":"pytest"}'),
+        answered("c", going),
+        asked("d", "write_stdin", '{"session_id":7,"chars":""}'),
+        answered("d", ended),
+    ]
+
+    steps = [step for step in steps_of(records_of(path, *lines)) if isinstance(step, LoggedStep)]
+
+    first, second = (step.calls[0] for step in steps)
+    assert (first.command, first.background, rule_on(first).verdict) == ("pytest", True, None)
+    assert (second.command, second.kind, rule_on(second).verdict) == ("pytest", CallKind.WAIT, "failed")
 
 
 def script(call_id: str = "c") -> Line:

@@ -19,7 +19,10 @@ CHUNK = "Chunk ID: 1f3c0d\nWall time: 0.5 seconds\n"
             f"{CHUNK}Process exited with code 2\nOriginal token count: 9\nTotal output lines: 3\nOutput:\nno",
             Outcome("no", FAILED, 2, duration_ms=500),
         ),
-        (f"{CHUNK}Process running with session ID 7\nOutput:\n", Outcome("", OK, None, duration_ms=500)),
+        (
+            f"{CHUNK}Process running with session ID 7\nOutput:\n",
+            Outcome("", OK, None, duration_ms=500, running="7"),
+        ),
         (
             "Exit code: 1\nWall time: 1.1 seconds\nTotal output lines: 3\nOutput:\nno",
             Outcome("no", FAILED, 1, duration_ms=1_100),
