@@ -50,7 +50,7 @@ class Rules:
     Attributes:
         guard_is_on: whether redirects and hints are given.
         limits: the guard's thresholds.
-        language: `en` or `zh`, for texts that the user sees.
+        language: `en` or `zh`, for what is said.
         echo_hint: whether the model has to repeat a hint, because the agent hides it.
         home: the user's home folder, shortened in stored command lines.
 
@@ -268,7 +268,7 @@ class _Handling:
 
     def _redirect(self, session: Session, verdict: Redirect) -> Decision:
         finding = verdict.finding
-        text = texts.redirect_text(finding)
+        text = texts.redirect_text(finding, self._rules.language)
         self._trigger(
             session,
             happened.Redirected,
@@ -298,7 +298,9 @@ class _Handling:
             text=text,
             echo=echo,
         )
-        return Decision(context=texts.echo_request(text) if echo else "", hint=text, echo_hint=echo)
+        return Decision(
+            context=texts.echo_request(text, self._rules.language) if echo else "", hint=text, echo_hint=echo
+        )
 
     def _end_session(self, session: Session, reason: str) -> str:
         if session.end_is_stored:

@@ -40,6 +40,8 @@ SIGNATURE_WORDS_MAX = 4
 _EXIT_STATUS_MAX = 255
 # Of an absolute path: the folder and the name; with what is before them that is more than two parts.
 _NAMES_KEPT = 2
+# Counts stand in columns, but not further apart.
+BEFORE_TALLY_CHARACTERS = 20
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 # Every expression of the chain starts with what it looks for and looks behind afterwards, so that the engine
@@ -73,12 +75,25 @@ _DAYS_AND_MONTHS = re.compile(
     r",? {1,2}#(?: [A-Z]{3,4}\b)?(?: #)*",
 )
 
+# How many tests or checks ended how: a number that says whether the work moves, where others merely vary.
+_TALLY_WORDS = (
+    "pass(?:ed|ing)?|fail(?:ed|ing|ures?)?|skipped|todo|errored|errors|warnings|problems|tests|total"
+)
+_TALLY = re.compile(
+    rf"[0-9]{{1,6}}(?<![\w.:/-].)(?= (?:{_TALLY_WORDS})\b)"
+    rf"|\b(?:{_TALLY_WORDS})(?:: {{0,9}}|=)(?P<after>[0-9]{{1,6}})(?![\w.:/%-])",
+    re.IGNORECASE,
+)
+# What a count may follow in a list of them; after another word it is a name: `worker 3 failed`.
+_BEFORE_TALLY = frozenset("\n,;:(|#")
+
 _TAGS = re.compile(r"</?(?:tool_use_error|error|system-reminder)>")
 # What follows this line of an editing tool is the text that was looked for.
-_EDIT_REFUSALS = ("String to replace not found", "Found ")
-_QUOTED_INPUT = re.compile(r"\n(?:String|old_string): [\s\S]*+")
+_EDIT_REFUSALS = ("String to replace not found", "Found ", "Your proposed edit ")
+_QUOTED_INPUT = re.compile(r"\n(?:(?:String|old_string): |This is how your edit would have looked)[\s\S]*+")
 _EXIT_LINE = re.compile(
-    r"\s*(?:Error: )?(?:Exit code|exit status|Process exited with code|Command failed with exit code)"
+    r"\s*(?:Error: )?(?:Exit code|exit status|(?:Process|Command) exited with code"
+    r"|Command failed with exit code)"
     r" ?(\d{1,3})\.?\s*",
 )
 _WRAPPER_LINE = re.compile(
@@ -98,6 +113,20 @@ def cut_middle(text: str) -> str:
     # Letters only, so that the number is not masked as one that varies.
     between = f"{lines:x}".translate(_LETTERS_FOR_DIGITS)
     return f"{text[:RESULT_HEAD_CHARACTERS_MAX]}\n{between}\n{text[end:]}"
+
+
+def keep_tallies(text: str) -> str:
+    """Write the counts of a test run in letters, which are not masked: `2 failed` is not `1 failed`."""
+
+    def in_letters(found: re.Match[str]) -> str:
+        number = found["after"] or found[0]
+        if not found["after"]:
+            before = text[max(0, found.start() - BEFORE_TALLY_CHARACTERS) : found.start()].rstrip(" \t")
+            if before and before[-1] not in _BEFORE_TALLY:
+                return found[0]
+        return found[0].replace(number, number.translate(_LETTERS_FOR_DIGITS))
+
+    return _TALLY.sub(in_letters, text)
 
 
 def drop_colours(text: str) -> str:
@@ -146,6 +175,7 @@ def mask_days(text: str) -> str:
 MASKING_STEPS: tuple[Callable[[str], str], ...] = (
     cut_middle,
     drop_colours,
+    keep_tallies,
     mask_hexadecimal,
     mask_paths,
     mask_quantities,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import orjson
@@ -9,26 +10,42 @@ import orjson
 from tokeneconomizer.domain.commands import PromptKind
 from tokeneconomizer.domain.digests import CallKind, CallStatus
 from tokeneconomizer.hosts.claude_code.payload import call_from, exit_code_in, never_ran, text_of_result
+from tokeneconomizer.hosts.failure_texts import tells_of_failure
 from tokeneconomizer.hosts.records import LoggedPrompt, LoggedStep, SkippedLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tokeneconomizer.hosts.records import ReplayRecord
 
 NAME = "calls"
 
 KINDS = {
+    "apply_patch": CallKind.EDIT,
     "bash": CallKind.SHELL,
     "create": CallKind.EDIT,
     "edit": CallKind.EDIT,
+    "exec_command": CallKind.SHELL,
     "find_file": CallKind.SEARCH,
+    "glob": CallKind.SEARCH,
+    "goto": CallKind.READ,
+    "grep": CallKind.SEARCH,
+    "list": CallKind.SEARCH,
+    "ls": CallKind.SEARCH,
     "open": CallKind.READ,
+    "patch": CallKind.EDIT,
     "read": CallKind.READ,
+    "search_dir": CallKind.SEARCH,
+    "search_file": CallKind.SEARCH,
     "shell": CallKind.SHELL,
+    "view": CallKind.READ,
+    "webfetch": CallKind.WEB,
     "write": CallKind.EDIT,
 }
 """Names that recorded runs use, in lower case; Claude Code's own names are known besides."""
+
+INPUT_TOOLS = frozenset({"write_stdin", "write_bash"})
+"""They type into a running program; without any input they only wait for it."""
 
 
 def read(lines: Iterable[bytes]) -> Iterator[ReplayRecord]:
@@ -51,20 +68,33 @@ def read(lines: Iterable[bytes]) -> Iterator[ReplayRecord]:
 def _step(number: int, line: dict[str, object]) -> LoggedStep:
     output = text_of_result(line.get("output"))
     given = line.get("input")
+    arguments = given if isinstance(given, dict) else {"input": given}
     named = {
         "tool_name": line["tool"],
-        "tool_input": given if isinstance(given, dict) else {"input": given},
+        "tool_input": arguments,
         "tool_use_id": f"line {number}",
     }
-    kind = KINDS.get(str(line["tool"]).lower())
-    return LoggedStep((call_from(named, output, _status(line, output), kind=kind),), (number,), number, None)
+    kind = _kind(str(line["tool"]), arguments)
+    call = call_from(named, output, _status(line, output), kind=kind)
+    if call.kind is CallKind.EDIT and not call.target:
+        # An editor with a file open takes its whole input as one text.
+        call = replace(
+            call, edited="\n".join(value for value in arguments.values() if isinstance(value, str))
+        )
+    return LoggedStep((call,), (number,), number, None)
+
+
+def _kind(tool: str, arguments: Mapping[str, object]) -> CallKind | None:
+    if tool.lower() in INPUT_TOOLS:
+        return CallKind.OTHER if any(arguments.get(name) for name in ("chars", "input")) else CallKind.WAIT
+    return KINDS.get(tool.lower())
 
 
 def _status(line: dict[str, object], output: str) -> CallStatus:
-    """Return the status; where the line does not say, a text that opens with an exit code failed."""
+    """Return the status; where the line does not say, the text decides."""
     is_error = line.get("is_error")
     if is_error is None:
-        is_error = never_ran(output) or bool(exit_code_in(output))
+        is_error = never_ran(output) or bool(exit_code_in(output)) or tells_of_failure(output)
     if not is_error:
         return CallStatus.OK
     return CallStatus.NEVER_RAN if never_ran(output) else CallStatus.FAILED

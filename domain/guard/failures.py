@@ -1,0 +1,86 @@
+"""Differing attempts that all fail in the same way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.domain.guard.finding import Finding
+from tokeneconomizer.domain.guard.history import edits_in, has_green_run
+
+if TYPE_CHECKING:
+    from tokeneconomizer.domain.guard.call_record import CallRecord
+    from tokeneconomizer.domain.guard.history import History
+    from tokeneconomizer.domain.guard.limits import Limits
+
+
+def same_failure(history: History, newest: CallRecord, limits: Limits) -> Finding | None:
+    """
+    Fire when differing calls keep failing in the same way.
+
+    Evidence: an equal signature. Progress is a call that failed so and then did not, a green run, or as much
+    new information as there were failures. Targets that all differ are a batch.
+    """
+    if not newest.failed or not newest.signature_hash or newest.waits:
+        return None
+    equal = history.attempts(
+        newest,
+        lambda call: call.failed and call.signature_hash == newest.signature_hash and not call.waits,
+        lambda call: _cures(call, newest),
+    )
+    if len(equal) < limits.signature_repeats or _is_batch(equal):
+        return None
+    between = history.between(equal[0], newest)
+    if has_green_run(between) or _moved(between, equal) or len(_information(history, between)) >= len(equal):
+        return None
+    return Finding("same_failure", newest, len(equal), edits_in(between))
+
+
+def edit_refused(history: History, newest: CallRecord, limits: Limits) -> Finding | None:
+    """
+    Fire when an edit of one file fails to apply again and again.
+
+    Evidence: an equal signature on an equal target, none of its edits applied between.
+    """
+    if not newest.failed or not newest.is_edit or not newest.target_hash or not newest.signature_hash:
+        return None
+    equal = history.attempts(
+        newest,
+        lambda call: (
+            call.failed
+            and call.is_edit
+            and call.target_hash == newest.target_hash
+            and call.signature_hash == newest.signature_hash
+        ),
+        lambda call: _cures(call, newest),
+    )
+    if len(equal) < limits.refused_edits:
+        return None
+    return Finding("edit_refused", newest, len(equal))
+
+
+def _cures(call: CallRecord, newest: CallRecord) -> bool:
+    """Return whether the call did what the newest one failed to do: its refusals before are over."""
+    if call.failed:
+        return False
+    return call.work == newest.work or (
+        call.is_edit and newest.is_edit and call.target_hash == newest.target_hash
+    )
+
+
+def _is_batch(equal: list[CallRecord]) -> bool:
+    targets = [call.target_hash for call in equal]
+    return all(targets) and len(set(targets)) == len(targets)
+
+
+def _moved(between: list[CallRecord], equal: list[CallRecord]) -> bool:
+    """Return whether one of the calls that failed so has succeeded since, or failed otherwise."""
+    failing = {call.work for call in equal}
+    return any(
+        call.work in failing and call.outcome_hash != equal[-1].outcome_hash and call.step > equal[0].step
+        for call in between
+    )
+
+
+def _information(history: History, between: list[CallRecord]) -> list[CallRecord]:
+    """Return what told something new; that an edit was applied does not."""
+    return [call for call in history.news(between) if not call.edits]
