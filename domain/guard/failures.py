@@ -39,23 +39,31 @@ def edit_refused(history: History, newest: CallRecord, limits: Limits) -> Findin
     """
     Fire when an edit of one file fails to apply again and again.
 
-    Evidence: an equal signature on an equal target, none of its edits applied between.
+    Evidence: refusals of one target, no edit of it applied between; all with an equal signature, or all of
+    one kind and one of them sent again word for word.
     """
-    if not newest.failed or not newest.is_edit or not newest.target_hash or not newest.signature_hash:
+    if not newest.failed or not newest.is_edit or not newest.signature_hash:
         return None
-    equal = history.attempts(
+    refused = history.attempts(
         newest,
-        lambda call: (
-            call.failed
-            and call.is_edit
-            and call.target_hash == newest.target_hash
-            and call.signature_hash == newest.signature_hash
-        ),
+        lambda call: call.failed and call.is_edit and _is_same_kind(call, newest),
         lambda call: _cures(call, newest),
     )
-    if len(equal) < limits.refused_edits:
-        return None
-    return Finding("edit_refused", newest, len(equal))
+    equal = [call for call in refused if call.signature_hash == newest.signature_hash]
+    if newest.target_hash and len(equal) >= limits.refused_edits:
+        return Finding("edit_refused", newest, len(equal))
+    if len(refused) >= limits.refused_edits and len({call.work for call in refused}) < len(refused):
+        return Finding("edit_refused", newest, len(refused))
+    return None
+
+
+def _is_same_kind(call: CallRecord, newest: CallRecord) -> bool:
+    """Return whether one tool refused both edits of one file, with the same first words."""
+    return (call.tool, call.target_hash, call.signature.partition(",")[0]) == (
+        newest.tool,
+        newest.target_hash,
+        newest.signature.partition(",")[0],
+    )
 
 
 def _cures(call: CallRecord, newest: CallRecord) -> bool:
