@@ -55,8 +55,10 @@ def replay_command(files: tuple[Path, ...], host: str, *, as_json: bool) -> None
     """Replay recorded sessions through the same guard as live."""
     rules = Rules(limits=configuration_in_force().limits(host=host))
     skipped = 0
+    # Neutral lines have no ids of their own, so that nothing tells copies among them.
+    seen_calls: set[str] | None = None if host == neutral_calls.NAME else set()
     for file in files:
-        turns, unreadable = _replay_file(file, host, rules)
+        turns, unreadable = _replay_file(file, host, rules, seen_calls)
         skipped += unreadable
         if as_json:
             for turn in turns:
@@ -183,7 +185,9 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
 
 
-def _replay_file(file: Path, host: str, rules: Rules) -> tuple[list[ReplayedTurn], int]:
+def _replay_file(
+    file: Path, host: str, rules: Rules, seen_calls: set[str] | None = None
+) -> tuple[list[ReplayedTurn], int]:
     skipped = 0
 
     def readable(records: Iterator[ReplayRecord]) -> Iterator[ReplayRecord]:
@@ -194,7 +198,7 @@ def _replay_file(file: Path, host: str, rules: Rules) -> tuple[list[ReplayedTurn
 
     try:
         with file.open("rb") as lines:
-            return replay(readable(READERS[host](lines)), host, rules), skipped
+            return replay(readable(READERS[host](lines)), host, rules, seen_calls), skipped
     except OSError as error:
         message = f"{file} cannot be read ({error.strerror}): name a file that you may read"
         raise TokeneconomizerError(message) from error

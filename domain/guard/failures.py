@@ -17,8 +17,8 @@ def same_failure(history: History, newest: CallRecord, limits: Limits) -> Findin
     """
     Fire when differing calls keep failing in the same way.
 
-    Evidence: an equal signature. Progress is a call that failed so and then did not, a green run, or as much
-    new information as there were failures. Targets that all differ are a batch.
+    Evidence: an equal signature. Progress is a call that failed so and then did not, a green run, or
+    something new between each two failures. Targets that all differ are a batch.
     """
     if not newest.failed or not newest.signature_hash or newest.waits:
         return None
@@ -30,7 +30,7 @@ def same_failure(history: History, newest: CallRecord, limits: Limits) -> Findin
     if len(equal) < limits.signature_repeats or _is_batch(equal):
         return None
     between = history.between(equal[0], newest)
-    if has_green_run(between) or _moved(between, equal) or len(_information(history, between)) >= len(equal):
+    if has_green_run(between) or _moved(between, equal) or _informs(history, between, len(equal) - 1):
         return None
     return Finding("same_failure", newest, len(equal), edits_in(between))
 
@@ -89,6 +89,6 @@ def _moved(between: list[CallRecord], equal: list[CallRecord]) -> bool:
     )
 
 
-def _information(history: History, between: list[CallRecord]) -> list[CallRecord]:
-    """Return what told something new; that an edit was applied does not."""
-    return [call for call in history.news(between) if not call.edits]
+def _informs(history: History, between: list[CallRecord], gaps: int) -> bool:
+    """Return whether something new was told for each gap; that an edit was applied tells nothing."""
+    return sum(not call.edits for call in history.news(between)) >= gaps

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from sessions import Telling, edit, shell
+from sessions import Telling, edit, redirects_after, shell
 
 from tokeneconomizer.domain.guard.limits import (
     FAILED_REPEATS,
     FAILED_REPEATS_WITH_EDITS,
-    POLL_REPEATS,
     SAME_RESULT_REPEATS,
     SIGNATURE_REPEATS,
     Limits,
@@ -26,12 +25,6 @@ FAILURE = "Exit code 1\nTraceback (most recent call last):\nValueError: total is
 
 def failing(command: str = "python -m unittest") -> Call:
     return shell(command, FAILURE, failed=True)
-
-
-def redirects_after(telling: Telling, *steps: list[Call]) -> list[int]:
-    """Tell the steps; return the numbers of those that were answered with a redirect."""
-    answered = [bool(telling.step(*calls).decision.context) for calls in steps]
-    return [number for number, redirected in enumerate(answered, start=1) if redirected]
 
 
 @pytest.mark.parametrize("repeats", [FAILED_REPEATS - 1, FAILED_REPEATS])
@@ -105,16 +98,6 @@ def test_progress_between_the_failures_is_no_circle() -> None:
     ]
 
     assert redirects_after(Telling(), *steps) == []
-
-
-@pytest.mark.parametrize(
-    "command", ["sleep 30 && gh pr checks 7", "tail -f log", "until curl -s x/health; do :; done"]
-)
-def test_waiting_has_a_bound_of_its_own(command: str) -> None:
-    pending = [shell(command, "pending", failed=True)]
-
-    assert redirects_after(Telling(), *[pending] * (POLL_REPEATS - 1)) == []
-    assert redirects_after(Telling(), *[pending] * POLL_REPEATS) == [POLL_REPEATS]
 
 
 def test_a_new_turn_starts_counting_anew() -> None:
