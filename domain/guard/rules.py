@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.guard.limits import Limits
 
 RULES: dict[str, Callable[[History, CallRecord, Limits], Finding | None]] = {
+    "edit_refused": edit_refused,
     "same_call": same_call,
     "same_read": same_read,
     "same_failure": same_failure,
-    "edit_refused": edit_refused,
     "cycle": cycle,
     "back_and_forth": back_and_forth,
     "failures_return": failures_return,
 }
-"""By the names that events, settings and texts have for them."""
+"""By the names that events, settings and texts have for them; of two that see the same the first speaks."""
 
 CALLS_JUDGED_MAX = 8
 """Of a step with more different calls side by side the last ones: a circle is not as wide."""
