@@ -24,7 +24,7 @@ _FIRST = re.compile(
 _SHELL = re.compile(
     r"\S{1,80}: (?:line \d{1,9}: |\d{1,9}: )?.{0,200}"
     r"(?:command not found|no such file or directory|permission denied|syntax error|unexpected eof .*"
-    r"|not a directory|is a directory|unexpected end of file|file not found)\.?",
+    r"|not a directory|is a directory|unexpected end of file|file not found)(?:\.?|: .*)",
     re.IGNORECASE,
 )
 """A shell or a program of the system complains: its name first, the errno's words last."""

@@ -44,6 +44,9 @@ KINDS = {
 }
 """Names that recorded runs use, in lower case; Claude Code's own names are known besides."""
 
+NEW_CONTENT = ("new_string", "newString", "new_str", "content", "file_text", "patchText")
+"""Arguments with what an edit writes, in the words of several agents."""
+
 INPUT_TOOLS = frozenset({"write_stdin", "write_bash"})
 """They type into a running program; without any input they only wait for it."""
 
@@ -76,12 +79,16 @@ def _step(number: int, line: dict[str, object]) -> LoggedStep:
     }
     kind = _kind(str(line["tool"]), arguments)
     call = call_from(named, output, _status(line, output), kind=kind)
-    if call.kind is CallKind.EDIT and not call.target:
-        # An editor with a file open takes its whole input as one text.
-        call = replace(
-            call, edited="\n".join(value for value in arguments.values() if isinstance(value, str))
-        )
+    if call.kind is CallKind.EDIT and not call.edited:
+        call = replace(call, edited=_written(arguments))
     return LoggedStep((call,), (number,), number, None)
+
+
+def _written(arguments: Mapping[str, object]) -> str:
+    """Return what an editor was told to write; one with a file open takes its whole input as one text."""
+    texts = {name: value for name, value in arguments.items() if isinstance(value, str)}
+    new = [texts[name] for name in NEW_CONTENT if name in texts]
+    return "\n".join(new or texts.values())
 
 
 def _kind(tool: str, arguments: Mapping[str, object]) -> CallKind | None:

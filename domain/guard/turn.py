@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 WINDOW_CALLS = 64
 """Three times the widest span that a rule looks at, and more than the waits that are allowed in a row."""
 
-TURN_BYTES_MAX = 160 * 1024
+TURN_BYTES_MAX = 128 * 1024
 """What a turn's memory takes at most, pickled: a full window of the longest texts that are kept of a call."""
 
 FILES_REMEMBERED = 32
