@@ -51,6 +51,7 @@ _HEXADECIMAL = re.compile(
     r"[0-9a-fA-F](?<![\w-].)(?:x[0-9a-fA-F]++|[0-9a-fA-F]{6,127}+(?:(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?)(?!\w)",
 )
 _DIGIT = re.compile(r"[0-9]")
+_DIGITS = re.compile(r"[0-9]++")
 _LETTERS_FOR_DIGITS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
 _PATH = re.compile(r"/(?<![\w.~:<>/-].)(?:[\w.@%+=,~-]++/?)++")
 _TEMPORARY_ROOT = re.compile(
@@ -79,11 +80,26 @@ _DAYS_AND_MONTHS = re.compile(
 _TALLY_WORDS = (
     "pass(?:ed|ing)?|fail(?:ed|ing|ures?)?|skipped|todo|errored|errors|warnings|problems|tests|total"
 )
-_TALLY = re.compile(
-    rf"[0-9]{{1,6}}(?<![\w.:/-].)(?= (?:{_TALLY_WORDS})\b)"
-    rf"|\b(?:{_TALLY_WORDS})(?:: {{0,9}}|=)(?P<after>[0-9]{{1,6}})(?![\w.:/%-])",
-    re.IGNORECASE,
+# Looked for first, in small letters: most results hold no counts, and the agent waits.
+_TALLY_MARKS = (
+    *(" pass", " fail", " errors", " errored", " skipped", " warnings", " problems", " tests", " total"),
+    *(
+        "pass:",
+        "fail:",
+        "failed:",
+        "passed:",
+        "failures:",
+        "failures=",
+        "errors:",
+        "errors=",
+        "total:",
+        "tests:",
+    ),
 )
+_TALLY_BEFORE_WORD = re.compile(rf"[0-9](?<![\w.:/-].)[0-9]{{0,5}}+ (?:{_TALLY_WORDS})\b", re.IGNORECASE)
+_TALLY_AFTER_WORD = re.compile(r"[:=](?<=[a-z].) {0,9}[0-9]{1,6}+(?![\w.:/%-])", re.IGNORECASE)
+_ENDS_IN_TALLY_WORD = re.compile(rf"\b(?:{_TALLY_WORDS})\Z", re.IGNORECASE)
+_TAP_TALLY = re.compile(r"# (?:tests|pass|fail|skipped|todo) [0-9]{1,6}+$", re.MULTILINE)
 # What a count may follow in a list of them; after another word it is a name: `worker 3 failed`.
 _BEFORE_TALLY = frozenset("\n,;:(|#")
 
@@ -117,16 +133,28 @@ def cut_middle(text: str) -> str:
 
 def keep_tallies(text: str) -> str:
     """Write the counts of a test run in letters, which are not masked: `2 failed` is not `1 failed`."""
+    small = text.lower()
+    if not any(mark in small for mark in _TALLY_MARKS):
+        return text
 
     def in_letters(found: re.Match[str]) -> str:
-        number = found["after"] or found[0]
-        if not found["after"]:
-            before = text[max(0, found.start() - BEFORE_TALLY_CHARACTERS) : found.start()].rstrip(" \t")
-            if before and before[-1] not in _BEFORE_TALLY:
-                return found[0]
-        return found[0].replace(number, number.translate(_LETTERS_FOR_DIGITS))
+        return _DIGITS.sub(lambda number: number[0].translate(_LETTERS_FOR_DIGITS), found[0])
 
-    return _TALLY.sub(in_letters, text)
+    def before_word(found: re.Match[str]) -> str:
+        before = _just_before(found).rstrip(" \t")
+        is_name = before and before[-1] not in _BEFORE_TALLY
+        return found[0] if is_name else in_letters(found)
+
+    def after_word(found: re.Match[str]) -> str:
+        return in_letters(found) if _ENDS_IN_TALLY_WORD.search(_just_before(found)) else found[0]
+
+    text = _TALLY_BEFORE_WORD.sub(before_word, text)
+    text = _TALLY_AFTER_WORD.sub(after_word, text)
+    return _TAP_TALLY.sub(in_letters, text) if "# " in text else text
+
+
+def _just_before(found: re.Match[str]) -> str:
+    return found.string[max(0, found.start() - BEFORE_TALLY_CHARACTERS) : found.start()]
 
 
 def drop_colours(text: str) -> str:

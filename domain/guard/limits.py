@@ -79,6 +79,7 @@ class Limits:
     @classmethod
     def from_json(cls, text: str) -> Limits:
         """Read what an event holds; thresholds that it does not know keep their defaults."""
-        kinds = {field.name: type(field.default) for field in fields(cls)}
-        stored = json.loads(text) if text else {}
-        return cls(**{name: kinds[name](value) for name, value in stored.items() if name in kinds})
+        known = {field.name for field in fields(cls)}
+        stored = {name: value for name, value in json.loads(text or "{}").items() if name in known}
+        rules_off = str(stored.pop("rules_off", ""))
+        return cls(**{name: int(value) for name, value in stored.items()}, rules_off=rules_off)
