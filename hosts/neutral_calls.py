@@ -16,36 +16,35 @@ from tokeneconomizer.hosts.records import LoggedPrompt, LoggedStep, SkippedLine
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from tokeneconomizer.domain.digests import Call
     from tokeneconomizer.hosts.records import ReplayRecord
 
 NAME = "calls"
 
 KINDS = {
-    "apply_patch": CallKind.EDIT,
-    "bash": CallKind.SHELL,
-    "create": CallKind.EDIT,
-    "edit": CallKind.EDIT,
-    "exec_command": CallKind.SHELL,
-    "find_file": CallKind.SEARCH,
-    "glob": CallKind.SEARCH,
-    "goto": CallKind.READ,
-    "grep": CallKind.SEARCH,
-    "list": CallKind.SEARCH,
-    "ls": CallKind.SEARCH,
-    "open": CallKind.READ,
-    "patch": CallKind.EDIT,
-    "read": CallKind.READ,
-    "search_dir": CallKind.SEARCH,
-    "search_file": CallKind.SEARCH,
-    "shell": CallKind.SHELL,
-    "view": CallKind.READ,
-    "webfetch": CallKind.WEB,
-    "write": CallKind.EDIT,
+    **dict.fromkeys(("bash", "shell", "execute_bash", "execute_command", "exec_command"), CallKind.SHELL),
+    **dict.fromkeys(("run_shell_command", "run_command", "run", "terminal"), CallKind.SHELL),
+    **dict.fromkeys(("apply_patch", "apply_diff", "create", "edit", "insert", "patch"), CallKind.EDIT),
+    **dict.fromkeys(("replace", "replace_in_file", "str_replace", "write"), CallKind.EDIT),
+    **dict.fromkeys(("write_file", "write_to_file", "edit_file", "create_file"), CallKind.EDIT),
+    **dict.fromkeys(("goto", "open", "read", "read_file", "read_many_files", "view"), CallKind.READ),
+    **dict.fromkeys(("find_file", "glob", "grep", "list", "list_directory", "list_files"), CallKind.SEARCH),
+    **dict.fromkeys(("ls", "rg", "search_dir", "search_file", "search_files"), CallKind.SEARCH),
+    **dict.fromkeys(("search_file_content", "find", "codebase_search"), CallKind.SEARCH),
+    **dict.fromkeys(("fetch", "web_fetch", "web_search", "webfetch"), CallKind.WEB),
+    **dict.fromkeys(("wait", "read_bash", "sleep"), CallKind.WAIT),
 }
-"""Names that recorded runs use, in lower case; Claude Code's own names are known besides."""
+"""Names that agents and recorded runs use, in lower case; Claude Code's own names are known besides."""
+
+TARGETS = ("file_path", "filePath", "absolute_path", "path", "filename", "file", "url")
+COMMANDS = ("command", "cmd", "script")
+"""Arguments with what a call is about, and with what a shell runs, in the words of several agents."""
 
 NEW_CONTENT = ("new_string", "newString", "new_str", "content", "file_text", "patchText")
 """Arguments with what an edit writes, in the words of several agents."""
+
+EDITORS = frozenset({"str_replace_editor", "str_replace_based_edit_tool"})
+"""Their argument `command` says whether they read or write."""
 
 INPUT_TOOLS = frozenset({"write_stdin", "write_bash"})
 """They type into a running program; without any input they only wait for it."""
@@ -79,9 +78,22 @@ def _step(number: int, line: dict[str, object]) -> LoggedStep:
     }
     kind = _kind(str(line["tool"]), arguments)
     call = call_from(named, output, _status(line, output), kind=kind)
+    return LoggedStep((_in_neutral_words(call, arguments),), (number,), number, None)
+
+
+def _in_neutral_words(call: Call, arguments: Mapping[str, object]) -> Call:
+    """Return the call with what other agents name otherwise than Claude Code."""
+    if call.kind is CallKind.SHELL and not call.command:
+        call = replace(call, command=_first_text(arguments, COMMANDS))
+    if not call.target:
+        call = replace(call, target=_first_text(arguments, TARGETS))
     if call.kind is CallKind.EDIT and not call.edited:
         call = replace(call, edited=_written(arguments))
-    return LoggedStep((call,), (number,), number, None)
+    return call
+
+
+def _first_text(arguments: Mapping[str, object], names: tuple[str, ...]) -> str:
+    return next((text for name in names if isinstance(text := arguments.get(name), str)), "")
 
 
 def _written(arguments: Mapping[str, object]) -> str:
@@ -92,6 +104,8 @@ def _written(arguments: Mapping[str, object]) -> str:
 
 
 def _kind(tool: str, arguments: Mapping[str, object]) -> CallKind | None:
+    if tool.lower() in EDITORS:
+        return CallKind.READ if arguments.get("command") == "view" else CallKind.EDIT
     if tool.lower() in INPUT_TOOLS:
         return CallKind.OTHER if any(arguments.get(name) for name in ("chars", "input")) else CallKind.WAIT
     return KINDS.get(tool.lower())

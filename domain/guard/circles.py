@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.guard.finding import Finding
-from tokeneconomizer.domain.guard.history import edits_in
 
 if TYPE_CHECKING:
     from tokeneconomizer.domain.guard.call_record import CallRecord
@@ -33,7 +32,7 @@ def cycle(history: History, newest: CallRecord, limits: Limits) -> Finding | Non
         return None
     first, middle = same[-ROUNDS_COMPARED], same[-2]
     earlier_round, last_round = history.between(first, middle), history.between(middle, newest)
-    if edits_in([*earlier_round, *last_round]):
+    if history.changes([*earlier_round, *last_round]):
         return None
     came_before = _tokens(earlier_round)
     again = _tokens(last_round) & came_before - _tokens([newest])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.guard.finding import Finding
-from tokeneconomizer.domain.guard.history import edits_in, has_green_run
+from tokeneconomizer.domain.guard.history import has_green_run
 
 if TYPE_CHECKING:
     from tokeneconomizer.domain.guard.call_record import CallRecord
@@ -32,7 +32,7 @@ def same_failure(history: History, newest: CallRecord, limits: Limits) -> Findin
     between = history.between(equal[0], newest)
     if has_green_run(between) or _moved(between, equal) or _informs(history, between, len(equal) - 1):
         return None
-    return Finding("same_failure", newest, len(equal), edits_in(between))
+    return Finding("same_failure", newest, len(equal), len(history.changes(between)))
 
 
 def edit_refused(history: History, newest: CallRecord, limits: Limits) -> Finding | None:

@@ -58,6 +58,16 @@ class History:
         """Return the calls of the steps before a call."""
         return [earlier for earlier in self._window if earlier.step < call.step]
 
+    def changes(self, calls: Iterable[CallRecord]) -> list[CallRecord]:
+        """Return those of the calls that changed a file; the last change made once more changes nothing."""
+        return [call for call in calls if call.edits and not self._repeats_last_change(call)]
+
+    def _repeats_last_change(self, call: CallRecord) -> bool:
+        for earlier in reversed(self._window):
+            if earlier.number < call.number and earlier.edits:
+                return earlier.is_same(call)
+        return False
+
     def news(self, calls: Iterable[CallRecord]) -> list[CallRecord]:
         """Return those of the calls that succeeded with a result which no earlier call had."""
         return [
@@ -70,11 +80,6 @@ class History:
                 if earlier.number < call.number
             )
         ]
-
-
-def edits_in(calls: Iterable[CallRecord]) -> int:
-    """Return how many of the calls changed a file."""
-    return sum(call.edits for call in calls)
 
 
 def has_green_run(calls: Iterable[CallRecord]) -> bool:

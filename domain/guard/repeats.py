@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.guard.finding import Finding
-from tokeneconomizer.domain.guard.history import edits_in, has_green_run
+from tokeneconomizer.domain.guard.history import has_green_run
 
 if TYPE_CHECKING:
     from tokeneconomizer.domain.guard.call_record import CallRecord
@@ -28,7 +28,7 @@ def same_call(history: History, newest: CallRecord, limits: Limits) -> Finding |
     if not newest.failed:
         return _finding("same_call", _since_last_edit(history, same), limits.same_result_repeats)
     between = history.between(same[0], newest)
-    edits = edits_in(between)
+    edits = len(history.changes(between))
     if newest.lies_in_the_machine:
         return _finding("same_call", same, limits.failed_repeats)
     if has_green_run(between):
@@ -52,7 +52,7 @@ def same_read(history: History, newest: CallRecord, limits: Limits) -> Finding |
 def _since_last_edit(history: History, same: list[CallRecord]) -> list[CallRecord]:
     """Return the attempts after the last edit: what is repeated after one checks it, and is no circle."""
     newest = same[-1]
-    edited = [call.step for call in history.between(same[0], newest) if call.edits]
+    edited = [call.step for call in history.changes(history.between(same[0], newest))]
     return [call for call in same if call.step > edited[-1]] if edited else same
 
 

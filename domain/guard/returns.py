@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.guard.finding import Finding
-from tokeneconomizer.domain.guard.history import edits_in, has_green_run
+from tokeneconomizer.domain.guard.history import has_green_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,9 +56,10 @@ def failures_return(history: History, newest: CallRecord, limits: Limits) -> Fin
     )
     returns = _returns(runs, lambda call: call.outcome_hash)
     between = history.between(runs[0], newest)
-    if returns < limits.returns or not edits_in(between) or has_green_run(between):
+    edits = len(history.changes(between))
+    if returns < limits.returns or not edits or has_green_run(between):
         return None
-    return Finding("failures_return", newest, returns, edits_in(between))
+    return Finding("failures_return", newest, returns, edits)
 
 
 def _returns(calls: list[CallRecord], state: Callable[[CallRecord], str]) -> int:

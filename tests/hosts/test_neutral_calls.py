@@ -46,6 +46,9 @@ def test_a_file_is_prompts_and_calls_by_line_and_what_is_neither_is_passed_over(
         ("edit", {"arguments": "1:1"}, CallKind.EDIT),
         ("write_stdin", {"chars": ""}, CallKind.WAIT),
         ("write_stdin", {"chars": "y\n"}, CallKind.OTHER),
+        ("execute_bash", {"cmd": "ls"}, CallKind.SHELL),
+        ("str_replace_editor", {"command": "view", "path": "a"}, CallKind.READ),
+        ("str_replace_editor", {"command": "create", "path": "a"}, CallKind.EDIT),
         ("unheard_of", "text", CallKind.OTHER),
     ],
 )
@@ -118,3 +121,9 @@ def test_texts_that_only_speak_of_errors_do_not(text: str) -> None:
 def test_any_text_is_read(text: str) -> None:
     assert isinstance(tells_of_failure(text), bool)
     assert list(read([json.dumps({"tool": "x", "input": text, "output": text}).encode()]))
+
+
+def test_commands_and_targets_are_found_under_the_names_of_several_agents() -> None:
+    assert call_of("execute_bash", {"cmd": "ls -a"}).command == "ls -a"
+    assert call_of("read_file", {"absolute_path": "/w/a.py"}).target == "/w/a.py"
+    assert call_of("write_file", {"filePath": "a.py", "content": "x"}).target == "a.py"

@@ -72,6 +72,11 @@ STUCK: dict[str, tuple[tuple[str, int], list[Call | list[Call]]]] = {
         [shell("pytest -q 2>&1 | tail -3", "E ValueError\n1 failed in 0.2s")] * 3,
     ),
     "one call that tells the same": (("same_call", 4), [shell("npm ls", "a 1.0")] * 4),
+    "one content that is written again": (("same_call", 4), [edit("a.py", "x = 1")] * 4),
+    "one content that is written again before each failing run": (
+        ("cycle", 5),
+        [step for _ in range(3) for step in (edit("a.py", "x = 1"), fails("python a.py"))],
+    ),
     "a file that is read again": (("same_read", 4), [read("a.py", "x = 1")] * 4),
     "differing calls that fail in the same way": (
         ("same_failure", 4),
