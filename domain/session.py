@@ -310,7 +310,7 @@ def _call_record(called: happened.ToolCalled, returned: happened.ToolReturned, n
         signature=returned.signature,
         signature_hash=returned.signature_hash,
         edits=bool(returned.written),
-        waits=waits(called.tool, called.kind, called.command),
+        waits=waits(called.tool, called.kind, called.command, called.target),
         kind=called.kind,
         edit_hash=called.edit_hash,
         verdict=returned.verdict or "",

@@ -20,11 +20,11 @@ def same_call(history: History, newest: CallRecord, limits: Limits) -> Finding |
     Evidence: equal arguments and an equal outcome, one attempt a step, no other outcome between. An attempt
     after something new was tried is worth one more; a green run between is progress.
     """
-    if newest.reads and not newest.failed:
-        return None
     same = history.same(newest)
     if newest.waits:
         return _finding("same_call", same, limits.poll_repeats)
+    if newest.reads and not newest.failed:
+        return None
     if not newest.failed:
         return _finding("same_call", _since_last_edit(history, same), limits.same_result_repeats)
     between = history.between(same[0], newest)
@@ -44,7 +44,7 @@ def same_read(history: History, newest: CallRecord, limits: Limits) -> Finding |
 
     Evidence: equal arguments, line ranges and queries included, and an equal result, nothing edited between.
     """
-    if not newest.reads or newest.failed:
+    if not newest.reads or newest.failed or newest.waits:
         return None
     return _finding("same_read", _since_last_edit(history, history.same(newest)), limits.same_read_repeats)
 

@@ -220,6 +220,9 @@ WAITING = {
     "a loop until something is ready": shell("until curl -s x/health; do :; done", "pending", failed=True),
     "output of a task": look("TaskOutput", {"task_id": "b1"}, "running", CallKind.WAIT),
     "a program's input without any": look("write_stdin", {"chars": ""}, "still building", CallKind.WAIT),
+    "a tool that says that it waits": look("mcp__hub__wait_for_job", {"id": 3}, "not yet", CallKind.MCP),
+    "a log that grows": look("Read", {"file_path": "/w/tasks/b1.output"}, "step 1"),
+    "the end of a log": shell("tail -n 20 build/run.log", "step 1"),
     "the status of a build": shell("gh run view 12", "in_progress"),
 }
 
