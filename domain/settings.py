@@ -104,6 +104,11 @@ SETTINGS: tuple[Setting, ...] = (
     _guard("same_read_repeats", guard.SAME_READ_REPEATS, "same unchanged thing read again"),
     _guard("poll_repeats", guard.POLL_REPEATS, "equal looks at something that is waited for"),
     _guard("signature_repeats", guard.SIGNATURE_REPEATS, "differing calls that fail in the same way"),
+    _guard(
+        "signature_repeats_in_a_row",
+        guard.SIGNATURE_REPEATS_IN_A_ROW,
+        "the same while nothing else worked",
+    ),
     _guard("refused_edits", guard.REFUSED_EDITS, "edits of one file that fail to apply in the same way"),
     _guard("cycle_rounds", guard.CYCLE_ROUNDS, "rounds of several calls with the same results", minimum=3),
     _guard("returns", guard.RETURNS, "times that an earlier content or failure comes back"),

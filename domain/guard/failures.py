@@ -27,9 +27,11 @@ def same_failure(history: History, newest: CallRecord, limits: Limits) -> Findin
         lambda call: call.failed and call.signature_hash == newest.signature_hash and not call.waits,
         lambda call: _cures(call, newest),
     )
-    if len(equal) < limits.signature_repeats or _is_batch(equal):
-        return None
     between = history.between(equal[0], newest)
+    worked = any(not call.failed for call in between)
+    needed = limits.signature_repeats if worked else limits.signature_repeats_in_a_row
+    if len(equal) < needed or len({call.work for call in equal}) == 1 or _is_batch(equal):
+        return None
     if has_green_run(between) or _moved(between, equal) or _informs(history, between, len(equal) - 1):
         return None
     return Finding("same_failure", newest, len(equal), len(history.changes(between)))

@@ -21,7 +21,10 @@ POLL_REPEATS = 40
 """Waiting is not going in circles: recorded builds were looked at 29 times in a row, all honestly."""
 
 SIGNATURE_REPEATS = 4
-"""Differing calls that all fail in the same way: three are a search for the cause, the fourth is none."""
+"""Differing calls that fail in the same way: three are a search for the cause, the fourth is none."""
+
+SIGNATURE_REPEATS_IN_A_ROW = 3
+"""The same while nothing else worked since the first: then the third is no search any more."""
 
 REFUSED_EDITS = 3
 """An edit that does not apply to one file: the second attempt is the cure, the third guesses."""
@@ -62,6 +65,7 @@ class Limits:
     same_read_repeats: int = SAME_READ_REPEATS
     poll_repeats: int = POLL_REPEATS
     signature_repeats: int = SIGNATURE_REPEATS
+    signature_repeats_in_a_row: int = SIGNATURE_REPEATS_IN_A_ROW
     refused_edits: int = REFUSED_EDITS
     cycle_rounds: int = CYCLE_ROUNDS
     returns: int = RETURNS

@@ -12,7 +12,7 @@ from tokeneconomizer.domain.guard.limits import (
     FAILED_REPEATS,
     FAILED_REPEATS_WITH_EDITS,
     SAME_RESULT_REPEATS,
-    SIGNATURE_REPEATS,
+    SIGNATURE_REPEATS_IN_A_ROW,
     Limits,
 )
 from tokeneconomizer.domain.handle import Rules
@@ -68,9 +68,9 @@ def test_the_same_successful_call_is_redirected_only_while_nothing_was_edited() 
 
 
 def test_differing_commands_that_fail_in_the_same_way_are_redirected() -> None:
-    steps = [[failing(f"python -m unittest tests.test_{n}")] for n in range(SIGNATURE_REPEATS)]
+    steps = [[failing(f"python -m unittest tests.test_{n}")] for n in range(SIGNATURE_REPEATS_IN_A_ROW)]
 
-    assert redirects_after(Telling(), *steps) == [SIGNATURE_REPEATS]
+    assert redirects_after(Telling(), *steps) == [SIGNATURE_REPEATS_IN_A_ROW]
 
 
 def test_an_edit_that_does_not_match_its_file_again_and_again_is_redirected() -> None:

@@ -78,9 +78,17 @@ STUCK: dict[str, tuple[tuple[str, int], list[Call | list[Call]]]] = {
         [step for _ in range(3) for step in (edit("a.py", "x = 1"), fails("python a.py"))],
     ),
     "a file that is read again": (("same_read", 4), [read("a.py", "x = 1")] * 4),
-    "differing calls that fail in the same way": (
-        ("same_failure", 4),
-        [fails(f"deploy {word}", "Error: permission denied") for word in ("now", "here", "again", "please")],
+    "differing calls that fail in the same way, and nothing else works": (
+        ("same_failure", 3),
+        [fails(f"deploy {word}", "Error: permission denied") for word in ("now", "here", "again")],
+    ),
+    "differing calls that fail in the same way, others between": (
+        ("same_failure", 5),
+        [
+            fails("deploy now", "Error: permission denied"),
+            shell("ls", "a"),
+            *[fails(f"deploy {word}", "Error: permission denied") for word in ("here", "again", "please")],
+        ],
     ),
     "an edit of one file that is refused": (
         ("edit_refused", 5),
@@ -246,6 +254,10 @@ def test_a_threshold_of_the_user_holds(limits: Limits, at: tuple[str, int]) -> N
     assert told(*[fails("make")] * 6, limits=limits)[0] == at
 
 
+def test_one_call_alone_is_no_matter_of_differing_calls() -> None:
+    assert told(*[fails("make")] * 9, limits=Limits(rules_off="same_call")) == []
+
+
 def test_two_ways_of_writing_one_call_are_one() -> None:
     ways = [
         replace(
@@ -259,7 +271,7 @@ def test_two_ways_of_writing_one_call_are_one() -> None:
 
 
 def test_blanks_in_quotes_tell_calls_apart() -> None:
-    assert told(*[fails(f"check '{' ' * n}'") for n in range(1, 4)]) == []
+    assert told(*[shell(f"check '{' ' * n}'", "the same") for n in range(1, 6)]) == []
 
 
 def test_a_failure_of_another_kind_ends_the_count() -> None:
