@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.guard.finding import Finding
@@ -17,8 +18,9 @@ def same_call(history: History, newest: CallRecord, limits: Limits) -> Finding |
     """
     Fire when one call keeps failing in the same way, or keeps telling the same.
 
-    Evidence: equal arguments and an equal outcome, one attempt a step, no other outcome between. An attempt
-    after something new was tried is worth one more; a green run between is progress.
+    Evidence: equal arguments and an equal outcome, one attempt a step, no other outcome between. A failure
+    after something new was tried is worth one more; a green run between is progress. Of what succeeds, only
+    attempts count between which nothing new was told.
     """
     same = history.same(newest)
     if newest.waits:
@@ -26,7 +28,8 @@ def same_call(history: History, newest: CallRecord, limits: Limits) -> Finding |
     if newest.reads and not newest.failed:
         return None
     if not newest.failed:
-        return _finding("same_call", _since_last_edit(history, same), limits.same_result_repeats)
+        idle = _after_idle_gaps(history, _since_last_edit(history, same))
+        return _finding("same_call", idle, limits.same_result_repeats)
     between = history.between(same[0], newest)
     edits = len(history.changes(between))
     if newest.lies_in_the_machine:
@@ -54,6 +57,12 @@ def _since_last_edit(history: History, same: list[CallRecord]) -> list[CallRecor
     newest = same[-1]
     edited = [call.step for call in history.changes(history.between(same[0], newest))]
     return [call for call in same if call.step > edited[-1]] if edited else same
+
+
+def _after_idle_gaps(history: History, same: list[CallRecord]) -> list[CallRecord]:
+    """Return the attempts before which nothing new was told: a look between two pieces of work is a habit."""
+    idle = [call for before, call in pairwise(same) if not history.news(history.between(before, call))]
+    return [same[0], *idle] if idle and idle[-1] is same[-1] else [same[-1]]
 
 
 def _finding(rule: str, same: list[CallRecord], needed: int, edits: int = 0) -> Finding | None:

@@ -189,6 +189,9 @@ HONEST: dict[str, list[Call | list[Call]]] = {
     "grep that finds nothing": [fails("grep -rn total src", "")] * 3,
     "differing searches that find nothing": [fails(f"rg {n} src", "") for n in range(9)],
     "line ranges of one file": [read("a.py", "x = 1", offset=n) for n in range(9)],
+    "a look between two pieces of work": [
+        step for word in "abcdefg" for step in (shell("git status", "clean"), shell(f"build {word}", word))
+    ],
     "a check after each edit": [
         step for n in range(9) for step in (shell("node --check a.js", ""), *edits(f"{n}"))
     ],
