@@ -191,11 +191,21 @@ def stored_call_id(call: Call) -> str:
     return _label(call.call_id, CALL_ID_CHARACTERS_MAX)
 
 
-def digest_call(call: Call, hasher: Hasher, home: str) -> CallDigest:
-    """Digest one call; `home` is the user's home folder, which is never stored."""
+def digest_call(call: Call, hasher: Hasher, home: str, *, is_red: bool = False) -> CallDigest:
+    """
+    Digest one call.
+
+    Args:
+        call: as the agent reported it.
+        hasher: makes keyed hashes.
+        home: the user's home folder, which is never stored.
+        is_red: whether its output tells of failed tests, whatever its status says: a pipe hides it.
+
+    """
     arguments = canonical_json(call.arguments)
     command = redact_command(call.command, home) if call.command else ""
-    words, lines = ("", "") if call.status is CallStatus.OK else failure_signature(call.output)
+    failed = is_red or call.status is not CallStatus.OK
+    words, lines = failure_signature(call.output) if failed else ("", "")
     if call.status is CallStatus.FAILED and not words and call.exit_code:
         words = exit_words(call.exit_code)
     return CallDigest(

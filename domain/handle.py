@@ -252,8 +252,9 @@ class _Handling:
         return self._judge(session), ""
 
     def _store_call(self, session: Session, call: Call, step: int, *, whole_step: bool) -> None:
-        digest = digest_call(call, self._hasher, self._rules.home)
-        trigger_call(session, digest, rule_on(call), self._delivery, step=step, whole_step=whole_step)
+        ruling = rule_on(call)
+        digest = digest_call(call, self._hasher, self._rules.home, is_red=ruling.is_red)
+        trigger_call(session, digest, ruling, self._delivery, step=step, whole_step=whole_step)
 
     def _judge(self, session: Session) -> Decision:
         # An answer that the hook client gave by itself is given: nothing can be added to it.

@@ -78,6 +78,9 @@ def _step(number: int, line: dict[str, object]) -> LoggedStep:
     }
     kind = _kind(str(line["tool"]), arguments)
     call = call_from(named, output, _status(line, output), kind=kind)
+    if line.get("is_error") is None and call.exit_code == 0:
+        # Nothing says that it succeeded: only its text was not seen to tell of a failure.
+        call = replace(call, exit_code=None)
     return LoggedStep((_in_neutral_words(call, arguments),), (number,), number, None)
 
 

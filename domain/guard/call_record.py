@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tokeneconomizer.domain.call_ruling import RED_VERDICTS
+
 _READING_KINDS = frozenset({"read", "search"})
 
 NO_EDIT_CURES = (
@@ -56,7 +58,7 @@ class CallRecord:
     @property
     def failed(self) -> bool:
         """Whether it failed, never ran, or ran tests that failed."""
-        return (self.status != "ok" and not self.is_answer) or self.verdict in {"failed", "error"}
+        return (self.status != "ok" and not self.is_answer) or self.verdict in RED_VERDICTS
 
     @property
     def reads(self) -> bool:

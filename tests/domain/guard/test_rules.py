@@ -71,6 +71,17 @@ STUCK: dict[str, tuple[tuple[str, int], list[Call | list[Call]]]] = {
         ("same_call", 3),
         [shell("pytest -q 2>&1 | tail -3", "E ValueError\n1 failed in 0.2s")] * 3,
     ),
+    "tests that fail behind a pipe in the same way, with edits and other output between": (
+        ("same_call", 7),
+        [
+            step
+            for n, noise in enumerate("abcd")
+            for step in (
+                shell("pytest -q 2>&1 | tail -9", f"warm-up {noise}\nE   ValueError: boom\n1 failed in 0.2s"),
+                *edits(f"{n}"),
+            )
+        ],
+    ),
     "one call that tells the same": (("same_call", 4), [shell("npm ls", "a 1.0")] * 4),
     "one content that is written again": (("same_call", 4), [edit("a.py", "x = 1")] * 4),
     "one content that is written again before each failing run": (
