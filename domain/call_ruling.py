@@ -12,6 +12,9 @@ from tokeneconomizer.domain.verdicts import read, verdict_of
 FILES_WRITTEN_MAX = 20
 """A command that names more files changes a tree; the rest is told by `?`."""
 
+RED_VERDICTS = frozenset({"failed", "error"})
+"""Verdicts that make a call a failure, whatever its exit status."""
+
 UNNAMED = "?"
 """A file that the command writes and does not name."""
 
@@ -37,6 +40,11 @@ class CallRuling:
     rule: str = ""
     version: int = 0
     written: tuple[str, ...] = ()
+
+    @property
+    def is_red(self) -> bool:
+        """Whether tests failed, or their run did."""
+        return self.verdict in RED_VERDICTS
 
 
 def rule_on(call: Call) -> CallRuling:

@@ -29,6 +29,9 @@ _KEY_BYTES_MAX = 64
 # Arguments so deep that they cannot be written down are not told apart.
 _TOO_DEEP = "[nested too deeply]"
 
+# Where one of these stands, white space may be part of a word.
+_QUOTING = re.compile(r"[\"'\\]|<<")
+_BLANKS = re.compile(r"[ \t]+")
 _LINE_BREAKS = re.compile(r"[\s\ufffd]+")
 _URL_HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://(?:[^/?#]*@)?(\[[0-9A-Fa-f:.]{1,60}\]|[^/?#:\s]*)")
 
@@ -179,8 +182,8 @@ def target_name(target: str) -> str:
     return _label(name, TARGET_CHARACTERS_MAX)
 
 
-SAYS_OF_ITSELF = "description"
-"""A shell call's remark for the user, which an agent words anew when it tries the same again."""
+DO_NOTHING = frozenset({"description", "timeout", "yield_time_ms", "max_output_tokens"})
+"""Arguments of a shell call that an agent words or sizes anew when it runs the same again."""
 
 
 def stored_call_id(call: Call) -> str:
@@ -188,11 +191,21 @@ def stored_call_id(call: Call) -> str:
     return _label(call.call_id, CALL_ID_CHARACTERS_MAX)
 
 
-def digest_call(call: Call, hasher: Hasher, home: str) -> CallDigest:
-    """Digest one call; `home` is the user's home folder, which is never stored."""
+def digest_call(call: Call, hasher: Hasher, home: str, *, is_red: bool = False) -> CallDigest:
+    """
+    Digest one call.
+
+    Args:
+        call: as the agent reported it.
+        hasher: makes keyed hashes.
+        home: the user's home folder, which is never stored.
+        is_red: whether its output tells of failed tests, whatever its status says: a pipe hides it.
+
+    """
     arguments = canonical_json(call.arguments)
     command = redact_command(call.command, home) if call.command else ""
-    words, lines = ("", "") if call.status is CallStatus.OK else failure_signature(call.output)
+    failed = is_red or call.status is not CallStatus.OK
+    words, lines = failure_signature(call.output) if failed else ("", "")
     if call.status is CallStatus.FAILED and not words and call.exit_code:
         words = exit_words(call.exit_code)
     return CallDigest(
@@ -220,10 +233,14 @@ def digest_call(call: Call, hasher: Hasher, home: str) -> CallDigest:
 
 
 def _telling_arguments(call: Call, arguments: str) -> str:
-    """Return the arguments that tell one call from another: what a shell call says of itself does nothing."""
-    if call.kind is not CallKind.SHELL or SAYS_OF_ITSELF not in call.arguments:
+    """Return the arguments that tell one call from another; outside quotes, blanks tell no commands apart."""
+    if call.kind is not CallKind.SHELL:
         return arguments
-    return canonical_json({name: value for name, value in call.arguments.items() if name != SAYS_OF_ITSELF})
+    telling = {name: value for name, value in call.arguments.items() if name not in DO_NOTHING}
+    if call.command and not _QUOTING.search(call.command):
+        tidy = _BLANKS.sub(" ", call.command).strip()
+        telling = {name: tidy if value == call.command else value for name, value in telling.items()}
+    return canonical_json(telling)
 
 
 def _label(name: str, characters_max: int) -> str:

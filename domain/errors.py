@@ -4,6 +4,7 @@ The errors that we raise on purpose.
     TokeneconomizerError            something is wrong that we can name: exit status 1
     ├── BadPayload                  a hook's bytes are not what its agent sends
     ├── BadSetting                  an unknown key or a value that its setting does not take
+    ├── BadLabel                    a labelled turn is not in a form that can be scored
     ├── StoreTooNew                 the event store was written by a newer program
     ├── StoreDamaged                the event store cannot be read
     ├── DaemonRunning               another process holds this home
@@ -23,6 +24,10 @@ class BadPayload(TokeneconomizerError):
 
 class BadSetting(TokeneconomizerError):
     """A configuration key is unknown, or its value is refused."""
+
+
+class BadLabel(TokeneconomizerError):
+    """A label of a turn misses a field, or says what is not understood."""
 
 
 class StoreTooNew(TokeneconomizerError):

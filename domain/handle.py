@@ -51,7 +51,7 @@ class Rules:
     Attributes:
         guard_is_on: whether redirects and hints are given.
         limits: the guard's thresholds.
-        language: `en` or `zh`, for texts that the user sees.
+        language: `en` or `zh`, for what is said.
         echo_hint: whether the model has to repeat a hint, because the agent hides it.
         home: the user's home folder, shortened in stored command lines.
 
@@ -253,8 +253,9 @@ class _Handling:
         return self._judge(session), ""
 
     def _store_call(self, session: Session, call: Call, step: int, *, whole_step: bool) -> None:
-        digest = digest_call(call, self._hasher, self._rules.home)
-        trigger_call(session, digest, rule_on(call), self._delivery, CallStep(step, whole_step))
+        ruling = rule_on(call)
+        digest = digest_call(call, self._hasher, self._rules.home, is_red=ruling.is_red)
+        trigger_call(session, digest, ruling, self._delivery, CallStep(step, whole_step))
 
     def _judge(self, session: Session) -> Decision:
         # An answer that the hook client gave by itself is given: nothing can be added to it.
@@ -269,7 +270,7 @@ class _Handling:
 
     def _redirect(self, session: Session, verdict: Redirect) -> Decision:
         finding = verdict.finding
-        text = texts.redirect_text(finding)
+        text = texts.redirect_text(finding, self._rules.language)
         self._trigger(
             session,
             happened.Redirected,
@@ -299,7 +300,9 @@ class _Handling:
             text=text,
             echo=echo,
         )
-        return Decision(context=texts.echo_request(text) if echo else "", hint=text, echo_hint=echo)
+        return Decision(
+            context=texts.echo_request(text, self._rules.language) if echo else "", hint=text, echo_hint=echo
+        )
 
     def _end_session(self, session: Session, reason: str) -> str:
         if session.end_is_stored:

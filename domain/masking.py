@@ -40,6 +40,8 @@ SIGNATURE_WORDS_MAX = 4
 _EXIT_STATUS_MAX = 255
 # Of an absolute path: the folder and the name; with what is before them that is more than two parts.
 _NAMES_KEPT = 2
+# Counts stand in columns, but not further apart.
+BEFORE_TALLY_CHARACTERS = 20
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 # Every expression of the chain starts with what it looks for and looks behind afterwards, so that the engine
@@ -49,6 +51,7 @@ _HEXADECIMAL = re.compile(
     r"[0-9a-fA-F](?<![\w-].)(?:x[0-9a-fA-F]++|[0-9a-fA-F]{6,127}+(?:(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?)(?!\w)",
 )
 _DIGIT = re.compile(r"[0-9]")
+_DIGITS = re.compile(r"[0-9]++")
 _LETTERS_FOR_DIGITS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
 _PATH = re.compile(r"/(?<![\w.~:<>/-].)(?:[\w.@%+=,~-]++/?)++")
 _TEMPORARY_ROOT = re.compile(
@@ -73,12 +76,40 @@ _DAYS_AND_MONTHS = re.compile(
     r",? {1,2}#(?: [A-Z]{3,4}\b)?(?: #)*",
 )
 
+# How many tests or checks ended how: a number that says whether the work moves, where others merely vary.
+_TALLY_WORDS = (
+    "pass(?:ed|ing)?|fail(?:ed|ing|ures?)?|skipped|todo|errored|errors|warnings|problems|tests|total"
+)
+# Looked for first, in small letters: most results hold no counts, and the agent waits.
+_TALLY_MARKS = (
+    *(" pass", " fail", " errors", " errored", " skipped", " warnings", " problems", " tests", " total"),
+    *(
+        "pass:",
+        "fail:",
+        "failed:",
+        "passed:",
+        "failures:",
+        "failures=",
+        "errors:",
+        "errors=",
+        "total:",
+        "tests:",
+    ),
+)
+_TALLY_BEFORE_WORD = re.compile(rf"[0-9](?<![\w.:/-].)[0-9]{{0,5}}+ (?:{_TALLY_WORDS})\b", re.IGNORECASE)
+_TALLY_AFTER_WORD = re.compile(r"[:=](?<=[a-z].) {0,9}[0-9]{1,6}+(?![\w.:/%-])", re.IGNORECASE)
+_ENDS_IN_TALLY_WORD = re.compile(rf"\b(?:{_TALLY_WORDS})\Z", re.IGNORECASE)
+_TAP_TALLY = re.compile(r"# (?:tests|pass|fail|skipped|todo) [0-9]{1,6}+$", re.MULTILINE)
+# What a count may follow in a list of them; after another word it is a name: `worker 3 failed`.
+_BEFORE_TALLY = frozenset("\n,;:(|#")
+
 _TAGS = re.compile(r"</?(?:tool_use_error|error|system-reminder)>")
 # What follows this line of an editing tool is the text that was looked for.
-_EDIT_REFUSALS = ("String to replace not found", "Found ")
-_QUOTED_INPUT = re.compile(r"\n(?:String|old_string): [\s\S]*+")
+_EDIT_REFUSALS = ("String to replace not found", "Found ", "Your proposed edit ")
+_QUOTED_INPUT = re.compile(r"\n(?:(?:String|old_string): |This is how your edit would have looked)[\s\S]*+")
 _EXIT_LINE = re.compile(
-    r"\s*(?:Error: )?(?:Exit code|exit status|Process exited with code|Command failed with exit code)"
+    r"\s*(?:Error: )?(?:Exit code|exit status|(?:Process|Command) exited with code"
+    r"|Command failed with exit code)"
     r" ?(\d{1,3})\.?\s*",
 )
 _WRAPPER_LINE = re.compile(
@@ -98,6 +129,32 @@ def cut_middle(text: str) -> str:
     # Letters only, so that the number is not masked as one that varies.
     between = f"{lines:x}".translate(_LETTERS_FOR_DIGITS)
     return f"{text[:RESULT_HEAD_CHARACTERS_MAX]}\n{between}\n{text[end:]}"
+
+
+def keep_tallies(text: str) -> str:
+    """Write the counts of a test run in letters, which are not masked: `2 failed` is not `1 failed`."""
+    small = text.lower()
+    if not any(mark in small for mark in _TALLY_MARKS):
+        return text
+
+    def in_letters(found: re.Match[str]) -> str:
+        return _DIGITS.sub(lambda number: number[0].translate(_LETTERS_FOR_DIGITS), found[0])
+
+    def before_word(found: re.Match[str]) -> str:
+        before = _just_before(found).rstrip(" \t")
+        is_name = before and before[-1] not in _BEFORE_TALLY
+        return found[0] if is_name else in_letters(found)
+
+    def after_word(found: re.Match[str]) -> str:
+        return in_letters(found) if _ENDS_IN_TALLY_WORD.search(_just_before(found)) else found[0]
+
+    text = _TALLY_BEFORE_WORD.sub(before_word, text)
+    text = _TALLY_AFTER_WORD.sub(after_word, text)
+    return _TAP_TALLY.sub(in_letters, text) if "# " in text else text
+
+
+def _just_before(found: re.Match[str]) -> str:
+    return found.string[max(0, found.start() - BEFORE_TALLY_CHARACTERS) : found.start()]
 
 
 def drop_colours(text: str) -> str:
@@ -146,6 +203,7 @@ def mask_days(text: str) -> str:
 MASKING_STEPS: tuple[Callable[[str], str], ...] = (
     cut_middle,
     drop_colours,
+    keep_tallies,
     mask_hexadecimal,
     mask_paths,
     mask_quantities,

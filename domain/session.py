@@ -15,8 +15,10 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from eventsourcing.domain import Aggregate
 
 from tokeneconomizer.domain import session_events as happened
+from tokeneconomizer.domain.guard.answers import is_answer
+from tokeneconomizer.domain.guard.call_record import CallRecord
 from tokeneconomizer.domain.guard.limits import Limits
-from tokeneconomizer.domain.guard.turn import CallRecord, RedirectRecord, TurnState
+from tokeneconomizer.domain.guard.turn import RedirectRecord, TurnState
 from tokeneconomizer.domain.guard.waiting import waits
 
 if TYPE_CHECKING:
@@ -318,5 +320,9 @@ def _call_record(called: happened.ToolCalled, returned: happened.ToolReturned, n
         signature=returned.signature,
         signature_hash=returned.signature_hash,
         edits=bool(returned.written),
-        waits=waits(called.tool, called.command),
+        waits=waits(called.tool, called.kind, called.command, called.target),
+        kind=called.kind,
+        edit_hash=called.edit_hash,
+        verdict=returned.verdict or "",
+        is_answer=is_answer(called.command_template, returned),
     )

@@ -71,6 +71,20 @@ def _guard(name: str, default: int, meaning: str, minimum: int = 2) -> Setting:
     return Setting(f"guard.{name}", default, meaning, minimum=minimum, maximum=200)
 
 
+def _rule(name: str, meaning: str) -> Setting:
+    return Setting(f"guard.{name}", "on", f"rule: {meaning}", ("on", "off"))
+
+
+GUARD_RULES: tuple[Setting, ...] = (
+    _rule("same_call", "one call keeps failing in the same way, or telling the same"),
+    _rule("same_read", "the same unchanged thing is read again"),
+    _rule("same_failure", "differing calls keep failing in the same way"),
+    _rule("edit_refused", "an edit of one file fails to apply again and again"),
+    _rule("cycle", "a few calls come round and round with the same results"),
+    _rule("back_and_forth", "a file is changed to contents that it had before"),
+    _rule("failures_return", "edits swap one failure for another and back"),
+)
+
 SETTINGS: tuple[Setting, ...] = (
     Setting("loopguard", "on", "redirect a turn that goes in circles", ("on", "off")),
     Setting(
@@ -87,9 +101,19 @@ SETTINGS: tuple[Setting, ...] = (
         "same call with the same failure, with edits between",
     ),
     _guard("same_result_repeats", guard.SAME_RESULT_REPEATS, "same successful call with the same result"),
+    _guard("same_read_repeats", guard.SAME_READ_REPEATS, "same unchanged thing read again"),
     _guard("poll_repeats", guard.POLL_REPEATS, "equal looks at something that is waited for"),
     _guard("signature_repeats", guard.SIGNATURE_REPEATS, "differing calls that fail in the same way"),
+    _guard(
+        "signature_repeats_in_a_row",
+        guard.SIGNATURE_REPEATS_IN_A_ROW,
+        "the same while nothing else worked",
+    ),
+    _guard("refused_edits", guard.REFUSED_EDITS, "edits of one file that fail to apply in the same way"),
+    _guard("cycle_rounds", guard.CYCLE_ROUNDS, "rounds of several calls with the same results", minimum=3),
+    _guard("returns", guard.RETURNS, "times that an earlier content or failure comes back"),
     _guard("span_calls", guard.SPAN_CALLS, "calls between two occurrences of one circle, at most"),
+    *GUARD_RULES,
     Setting(
         "microskills",
         "envfacts",
@@ -161,8 +185,14 @@ class Configuration:
         values = {
             name: int(self.get(f"guard.{name}", host=host, repository=repository))
             for name in guard.Limits.__dataclass_fields__
+            if f"guard.{name}" in BY_KEY
         }
-        return guard.Limits(**values)
+        off = [
+            setting.key.rpartition(".")[2]
+            for setting in GUARD_RULES
+            if self.get(setting.key, host=host, repository=repository) == "off"
+        ]
+        return guard.Limits(**values, rules_off=" ".join(off))
 
 
 def _either(words: tuple[str, ...] | list[str]) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import append
+import guard_time
 import hook_start
 import load
 import memory
@@ -184,6 +185,17 @@ def rows_of_rebuild(figures: Figures) -> list[Row]:
     return lines
 
 
+def rows_of_guard(figures: Figures) -> list[Row]:
+    """Tell what the guard costs a call, decoding and verdict apart."""
+    lines = []
+    for work, what in (("mixed", "mixed work"), ("circling", "a turn in circles")):
+        for part, words in (("decode", "decoding"), ("digest", "digest and ruling"), ("verdict", "verdict")):
+            middle, high = (number(figures, work, part, name) for name in ("p50", "p99"))
+            figure = f"median {middle} µs, 99th percentile {high} µs"
+            lines.append(Row(f"the guard's {words} of a call, {what}", figure, None, "1 ms"))
+    return lines
+
+
 BENCHES: dict[str, Bench] = {
     "append": Bench(append.measure, lambda root: append.measure(root, blocks=10, repeats=2), rows_of_append),
     "hook_start": Bench(
@@ -195,6 +207,7 @@ BENCHES: dict[str, Bench] = {
     "rebuild": Bench(
         measure_rebuild, lambda root: measure_rebuild(root, events=50_000, rounds=2), rows_of_rebuild
     ),
+    "guard": Bench(guard_time.measure, lambda root: guard_time.measure(root, calls=500), rows_of_guard),
     "memory": Bench(memory.measure, lambda root: memory.measure(root, sessions=1_000), rows_of_memory),
 }
 
