@@ -5,25 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain import session_events as happened
+from tokeneconomizer.domain.digests import stored_snapshot
 from tokeneconomizer.domain.labels import label
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from tokeneconomizer.domain.accounting.turn import Accounting
     from tokeneconomizer.domain.session import Session
 
 
-def archive_silent(session: Session, at: datetime) -> None:
+def archive_silent(session: Session, at: datetime, accounting: Accounting | None = None) -> None:
     """Archive a session of which nothing was heard for long; a turn that is still open ends first."""
-    end_turn(session, "no_stop", at, delivery_id="")
+    end_turn(session, "no_stop", at, accounting)
     session.trigger_event(happened.SessionArchived, timestamp=at, delivery_id="", reason="silence")
 
 
-def end_turn(session: Session, reason: str, at: datetime, delivery_id: str) -> None:
-    """End the turn if one is open."""
+def end_turn(
+    session: Session, reason: str, at: datetime, accounting: Accounting | None, delivery_id: str = ""
+) -> None:
+    """End the turn if one is open, and store what entered its context."""
     turn = session.turn
     if not turn.is_open:
         return
+    snapshot = accounting.of_turn(session) if accounting else None
     elapsed_s = max(0.0, at.timestamp() - turn.started_at)
     session.trigger_event(
         happened.TurnEnded,
@@ -40,3 +45,11 @@ def end_turn(session: Session, reason: str, at: datetime, delivery_id: str) -> N
         duration_ms=round(elapsed_s * 1000),
         written=list(turn.written),
     )
+    if snapshot is not None:
+        session.trigger_event(
+            happened.ContextAccounted,
+            timestamp=at,
+            delivery_id=delivery_id,
+            turn=turn.number,
+            snapshot=stored_snapshot(snapshot),
+        )

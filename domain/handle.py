@@ -36,6 +36,7 @@ from tokeneconomizer.domain.session import Session
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tokeneconomizer.domain.accounting.turn import Accounting
     from tokeneconomizer.domain.digests import Call
 
 SAME_CONTENT_WITHIN_S = 2.0
@@ -53,6 +54,7 @@ class Rules:
         language: `en` or `zh`, for texts that the user sees.
         echo_hint: whether the model has to repeat a hint, because the agent hides it.
         home: the user's home folder, shortened in stored command lines.
+        accounting: how ended turns are accounted; None in a replay, which is about the guard alone.
 
     """
 
@@ -61,6 +63,7 @@ class Rules:
     language: str = "en"
     echo_hint: bool = False
     home: str = ""
+    accounting: Accounting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ class _Handling:
         if isinstance(step, StartSession):
             return self._start(session, step)
         if session is None:
-            session = self._begin(StartSession(source="unseen"))
+            session = self._begin(StartSession(source=happened.UNSEEN))
         decision, dropped = NOTHING, ""
         match step:
             case SubmitPrompt():
@@ -309,7 +312,7 @@ class _Handling:
         return ""
 
     def _end_turn(self, session: Session, reason: str) -> None:
-        end_turn(session, reason, self._delivery.at, self._delivery.delivery_id)
+        end_turn(session, reason, self._delivery.at, self._rules.accounting, self._delivery.delivery_id)
 
     def _is_repeated(self, session: Session, content: str) -> bool:
         ago_s = session.seconds_since_content(content, self._delivery.at)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
+    from tokeneconomizer.domain.accounting.turn import Accounting
     from tokeneconomizer.domain.commands import Delivery, HookCommand, Place
     from tokeneconomizer.domain.decisions import Decision
     from tokeneconomizer.domain.digests import Hasher
@@ -99,12 +100,14 @@ class Surroundings:
         settled: the command with what the agent's own log says better than its hook; it is told the prompt of
             the turn that is open, or an empty text.
         hides_hints: whether a session's agent hides messages from its user.
+        accounting: how ended turns are accounted.
 
     """
 
     place_of: Callable[[str], Place]
     settled: Callable[[HookCommand, str], HookCommand]
     hides_hints: Callable[[HookCommand], bool]
+    accounting: Accounting | None = None
 
 
 class Application:
@@ -187,7 +190,7 @@ class Application:
         if session is None or session.phase is Phase.ARCHIVED or session.modified_on > silent_since:
             return False
         with self._whole_or_forgotten(stream_id):
-            archive_silent(session, at)
+            archive_silent(session, at, self._surroundings.accounting)
             self._store.save(session)
         return True
 
@@ -274,6 +277,7 @@ class Application:
             echo_hint=echo == "always"
             or (echo == "auto" and may_hint and self._surroundings.hides_hints(command)),
             home=self._user.home,
+            accounting=self._surroundings.accounting,
         )
 
     def _snapshot_when_due(self, session: Session) -> None:

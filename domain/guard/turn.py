@@ -1,8 +1,10 @@
-"""The guard's memory of one turn: counters and a bounded window of calls, nothing that grows."""
+"""The memory of one turn: counters, sums and a bounded window of calls, nothing that grows with it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+
+from tokeneconomizer.domain.accounting.invocations import Invoked
 
 WINDOW_CALLS = 64
 """Five times the widest span that a rule looks at; about 20 KB of state at most."""
@@ -85,6 +87,8 @@ class TurnState:
         hint_version: version of the StopHinted event, or 0.
         outcome: what the last test run says of the turn, as in TurnEnded.
         written: base names of the files that were written, the latest last.
+        is_whole: whether it was seen from its beginning.
+        invoked: what its calls put into the context.
 
     """
 
@@ -103,6 +107,8 @@ class TurnState:
     hint_version: int = 0
     outcome: str = UNVERIFIED
     written: dict[str, None] = field(default_factory=dict)
+    is_whole: bool = False
+    invoked: Invoked = field(default_factory=Invoked)
 
     @property
     def step_of_next_call(self) -> int:
