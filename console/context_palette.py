@@ -32,30 +32,32 @@ LETTERS: dict[str, str] = {
 FREE_LETTER = "."
 
 TRUE_COLOURS: dict[str, str] = {
-    Kind.SYSTEM_PROMPT: "#7c78b8",
-    Kind.TOOLS: "#88ccee",
-    Kind.RULES: "#44aa99",
-    Kind.SKILLS: "#ddcc77",
-    Kind.MCP: "#cc6677",
-    Kind.MEMORY: "#999933",
-    Kind.FILES_ATTACHMENTS: "#aa4499",
-    CONVERSATION: "#bbbbbb",
+    Kind.SYSTEM_PROMPT: "#4f6591",
+    Kind.TOOLS: "#2d8de2",
+    Kind.RULES: "#acc8ff",
+    Kind.SKILLS: "#ecb35e",
+    Kind.MCP: "#c4ae86",
+    Kind.MEMORY: "#a06a1a",
+    Kind.FILES_ATTACHMENTS: "#76603d",
+    CONVERSATION: "#d7d7d7",
     PENDING: "#999999",
-    CACHE: "#777777",
+    CACHE: "#878787",
 }
+"""Blues, tans and greys of differing lightness: chosen so that no colour-blindness joins two."""
 
 COLOURS_256: dict[str, str] = {
-    Kind.SYSTEM_PROMPT: "color(97)",
-    Kind.TOOLS: "color(117)",
-    Kind.RULES: "color(73)",
-    Kind.SKILLS: "color(186)",
-    Kind.MCP: "color(167)",
-    Kind.MEMORY: "color(100)",
-    Kind.FILES_ATTACHMENTS: "color(133)",
-    CONVERSATION: "color(250)",
-    PENDING: "color(246)",
-    CACHE: "color(243)",
+    Kind.SYSTEM_PROMPT: "color(67)",
+    Kind.TOOLS: "color(75)",
+    Kind.RULES: "color(153)",
+    Kind.SKILLS: "color(222)",
+    Kind.MCP: "color(137)",
+    Kind.MEMORY: "color(172)",
+    Kind.FILES_ATTACHMENTS: "color(59)",
+    CONVERSATION: "color(253)",
+    PENDING: "color(247)",
+    CACHE: "color(246)",
 }
+"""Near those, and as far apart."""
 
 COLOURS_16: dict[str, str] = {
     Kind.SYSTEM_PROMPT: "blue",

@@ -1,4 +1,4 @@
-"""How full a context is and of what: ten kinds, from reported usage, a snapshot, and what is about to be sent."""
+"""How full a context is and of what: ten kinds, from reported usage, a snapshot, and what is pending."""
 
 from __future__ import annotations
 
@@ -158,9 +158,7 @@ def build_breakdown(
         used_tokens=used,
         context_window=context_window or None,
         overcounted=known > used,
-        parts=tuple(
-            sorted((part for part in parts if part.tokens), key=lambda part: order.index(part.kind))
-        ),
+        parts=tuple(sorted((part for part in parts if part.tokens), key=lambda part: order.index(part.kind))),
     )
 
 

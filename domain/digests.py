@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.accounting.invocations import SKILL_TOOL, skill_named_in
 from tokeneconomizer.domain.accounting.json_text import json_text, utf16_length

@@ -44,7 +44,7 @@ class TurnOfRuntime:
         selected_skills: picked by hand for this turn.
         unsupported: kinds that this runtime cannot count.
         rules_files: those that it loads; relative to the workspace, or absolute.
-        counted: kinds that the runtime itself told, which is better than any estimate; none of them is unsupported.
+        counted: kinds that the runtime itself told, which beats any estimate; none is unsupported.
 
     Raises:
         BadAccounting: a name is none of the contract's.

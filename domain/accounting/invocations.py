@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 UNITS_PER_TOKEN = 4
-"""Bytes of a file or UTF-16 units of a call for one token: the contract's estimate, the same for all runtimes."""
+"""Bytes of a file, or UTF-16 units of a call, for one token: the contract's estimate for all runtimes."""
 
 SKILL_TOOL = "Skill"
 """The tool by which an agent loads a skill, named in its field `skill`."""

@@ -1,4 +1,4 @@
-"""The snapshot of what really entered a turn's context: what was counted, and what this runtime cannot count."""
+"""The snapshot of what really entered a turn's context, and of what its runtime cannot count."""
 
 from __future__ import annotations
 
@@ -127,8 +127,7 @@ def checked_kind(name: object) -> Kind:
         BadAccounting: it is none.
 
     """
-    try:
+    if isinstance(name, str) and name in KINDS:
         return Kind(name)
-    except ValueError as error:
-        message = f"{name!r} is no kind of context: give one of {', '.join(KINDS)}"
-        raise BadAccounting(message) from error
+    message = f"{name!r} is no kind of context: give one of {', '.join(KINDS)}"
+    raise BadAccounting(message)

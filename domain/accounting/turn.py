@@ -1,4 +1,4 @@
-"""An ended turn of a session, accounted from its stored events alone: a restart in between changes nothing."""
+"""An ended turn, accounted from its stored events alone: a restart in between changes nothing."""
 
 from __future__ import annotations
 
