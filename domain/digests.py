@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
@@ -39,6 +38,8 @@ _URL_HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://(?:[^/?#]*@)?(\[[0-9A-Fa
 
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tokeneconomizer.domain.accounting.snapshot import RuntimeContextAccountingSnapshot
 
 

@@ -17,7 +17,7 @@ COLUMNS = (50, 32, 24)
 """The densities, for wide, narrow and very narrow places: 100, 64 or 48 cells."""
 
 Cells = tuple[str | None, ...]
-"""A kind for each cell, or None for a free one: used kinds in their order, then what is pending, then free."""
+"""A kind for each cell, or None for a free one: used kinds in order, then what is pending, then free."""
 
 
 def columns_for(width: int) -> int:
@@ -61,7 +61,7 @@ def shared_out(amounts: Sequence[int], cells: int) -> list[int]:
 
 
 def _give_each_kind_one(shares: list[int], kinds: Sequence[str | None]) -> None:
-    """Give a kind without a cell one of those who have most: at most nine cells move, each to another kind."""
+    """Give each kind without a cell one, and no more, of whoever has most: at most nine cells move."""
     for place, kind in enumerate(kinds):
         if kind is not None and not shares[place]:
             richest = max(range(len(shares)), key=shares.__getitem__)
