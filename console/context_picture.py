@@ -7,6 +7,7 @@ its kind's letter.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,9 @@ WORDS: dict[str, dict[str, str]] = {
 }
 """The picture's words in each language."""
 
+# A Chinese character with the mark behind it, or a word; each with the blanks behind it.
+_BREAKABLE = re.compile(r"[\u4e00-\u9fff][。：，]?\s*|[^\s\u4e00-\u9fff]+\s*")
+
 Span = tuple[str, str]
 """A text and its style, in rich's words."""
 
@@ -90,7 +94,7 @@ def picture(breakdown: ContextUsageBreakdown, frame: Frame) -> list[Line]:
     matrix = rows_of(dot_matrix(breakdown, columns))
     lines = [
         title,
-        _how_full(breakdown, frame, columns),
+        *_how_full(breakdown, frame, columns),
         (),
         *(tuple(frame.palette.cell(kind) for kind in row) for row in matrix),
         (),
@@ -116,15 +120,18 @@ def in_thousands(tokens: int) -> str:
     return f"{number:.1f}".removesuffix(".0") + unit
 
 
-def _how_full(breakdown: ContextUsageBreakdown, frame: Frame, columns: int) -> Line:
+def _how_full(breakdown: ContextUsageBreakdown, frame: Frame, columns: int) -> list[Line]:
+    """Return how full it is and the numbers, side by side where there is room."""
     used = in_thousands(breakdown.used_tokens)
     if breakdown.context_window is None or breakdown.ratio is None:
         left, right = frame.words("unknown_window"), frame.words("used", used=used)
     else:
         left = _percentage(breakdown.ratio, frame)
         right = frame.words("of_window", used=used, window=in_thousands(breakdown.context_window))
-    gap = " " * max(1, columns - width_of(left) - width_of(right))
-    return ((left, ""), (gap, ""), (right, frame.palette.quiet))
+    gap = columns - width_of(left) - width_of(right)
+    if gap < 1:
+        return [((left, ""),), ((right, frame.palette.quiet),)]
+    return [((left, ""), (" " * gap, ""), (right, frame.palette.quiet))]
 
 
 def _percentage(ratio: float, frame: Frame) -> str:
@@ -166,9 +173,22 @@ def _detail(detail: str, room: int) -> str:
 
 def _remarks(breakdown: ContextUsageBreakdown, frame: Frame) -> Iterator[Line]:
     ratio = breakdown.ratio or 0
+    said = []
     if ratio > CRITICAL_RATIO:
-        yield ((frame.words("critical"), "bold" if frame.palette.colours else ""),)
+        said.append(("critical", "bold" if frame.palette.colours else ""))
     elif ratio > WARNING_RATIO:
-        yield ((frame.words("warning"), frame.palette.warning),)
+        said.append(("warning", frame.palette.warning))
     if breakdown.overcounted:
-        yield ((frame.words("overcounted"), frame.palette.quiet),)
+        said.append(("overcounted", frame.palette.quiet))
+    for name, style in said:
+        yield from (((line, style),) for line in _wrapped(frame.words(name), frame.width))
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Break a text between words, and between any two Chinese characters."""
+    lines = [""]
+    for piece in _BREAKABLE.findall(text):
+        if lines[-1] and width_of(lines[-1] + piece.rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]

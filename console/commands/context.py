@@ -34,7 +34,7 @@ LANGUAGES = ("en", "zh")
 
 @click.group(name="context")
 def command() -> None:
-    """Show what really entered the context, or count it for another runtime."""
+    """Show what really entered the context, or count it."""
 
 
 @command.command(name="collect")

@@ -92,7 +92,7 @@ def amounts(breakdown: ContextUsageBreakdown) -> dict[str, int]:
         ),
     ],
 )
-def test_what_is_used_is_taken_apart(  # noqa: PLR0913 - a table's columns
+def test_what_is_used_is_taken_apart(  # noqa: PLR0913, PLR0917 - a table's columns
     usage: Usage | None,
     window: int | None,
     entries: dict[Kind, ContextAccountingEntry],

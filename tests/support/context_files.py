@@ -1,4 +1,4 @@
-"""The fake of `ContextFiles`: files in a dict, read as the contract says; the real one passes the same tests."""
+"""The fake of `ContextFiles`: files in a dict; the real one passes the same tests."""
 
 from __future__ import annotations
 
