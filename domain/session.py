@@ -140,6 +140,7 @@ class Session(Aggregate):
             "returned": list(self.returned),
             "contents": self.contents,
             "end_is_stored": self.end_is_stored,
+            "start_was_seen": self.start_was_seen,
         }
 
     @classmethod
@@ -158,6 +159,7 @@ class Session(Aggregate):
         session.returned = dict.fromkeys(state["returned"])
         session.contents = dict(state["contents"])
         session.end_is_stored = state["end_is_stored"]
+        session.start_was_seen = state["start_was_seen"]
         session.snapshot_version = snapshot.originator_version
         return session
 

@@ -83,11 +83,11 @@ class Invoked:
     What a turn invoked, summed; it grows with the number of different tools alone.
 
     Attributes:
-        sums: use -> how many calls, and their tokens.
+        sums: kind -> name -> how many calls, and their tokens.
 
     """
 
-    sums: dict[ToolUse, tuple[int, int]] = field(default_factory=dict)
+    sums: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
     @classmethod
     def by(cls, records: Iterable[ToolInvocationRecord]) -> Self:
@@ -99,12 +99,13 @@ class Invoked:
 
     def add(self, use: ToolUse, tokens: int) -> None:
         """Take one call."""
-        count, sum_of_tokens = self.sums.get(use, (0, 0))
-        self.sums[use] = (count + 1, sum_of_tokens + tokens)
+        names = self.sums.setdefault(use.kind.value, {})
+        count, sum_of_tokens = names.get(use.name, (0, 0))
+        names[use.name] = (count + 1, sum_of_tokens + tokens)
 
     def of_kind(self, kind: Kind) -> list[tuple[str, int, int]]:
         """Return name, calls and tokens of a kind's uses, sorted by name."""
-        return sorted((use.name, *sums) for use, sums in self.sums.items() if use.kind is kind)
+        return sorted((name, *sums) for name, sums in self.sums.get(kind.value, {}).items())
 
 
 def classify_tool_use(record: ToolInvocationRecord) -> ToolUse:

@@ -138,7 +138,7 @@ def test_calls_that_never_ran_entered_the_context_as_well() -> None:
     (found,) = snapshots(told)
     entries = found["entries"]
     assert isinstance(entries, dict)
-    assert entries["tools"] == {"tokens": 13, "source": "tool_use/tool/Edit", "detail": "Edit × 1"}
+    assert entries["tools"] == {"tokens": 14, "source": "tool_use/tool/Edit", "detail": "Edit × 1"}
 
 
 def test_an_archived_session_has_its_open_turn_accounted() -> None:
