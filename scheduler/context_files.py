@@ -30,17 +30,23 @@ SKILL_DEPTH_MAX = 3
 PLUGIN_DEPTH_MAX = 5
 """`cache/<marketplace>/<plugin>/<version>/skills` is the deepest that an agent lays down."""
 
-FOLDERS_VISITED_MAX = 2_000
-"""Hundreds of plugins; a folder that holds more is something else."""
+FOLDERS_PER_LEVEL_MAX = 256
+"""More plugins or groups than users have; listing so many on all levels takes some 30 ms of a turn's end."""
 
 LIST_BYTES_MAX = 4_000_000
 """The list of installed plugins has some 300 bytes for each."""
+
+MANIFEST_BYTES_MAX = 65_536
+"""A plugin's manifest is a few hundred bytes."""
 
 NAMES_KEPT = 4_096
 """More files than any user has skills; a name is read again when its file changed."""
 
 MANAGED_FOLDERS = {"darwin": "/Library/Application Support/ClaudeCode"}
 MANAGED_FOLDER_ELSEWHERE = "/etc/claude-code"
+
+PLUGIN_FOLDERS = ((Root.CLAUDE, "plugins"), (Root.CODEX, "plugins"), (Root.COPILOT, "installed-plugins"))
+"""Where agents lay down plugins."""
 
 _PASSED_OVER = frozenset({"node_modules", ".git"})
 
@@ -81,11 +87,7 @@ class DiskContextFiles:
             for plugin, folder in _installed_plugins(self._roots.get(Root.CLAUDE)):
                 yield plugin, folder / place.folder
         elif place.root is Root.PLUGIN_FOLDERS:
-            for root, name in (
-                (Root.CLAUDE, "plugins"),
-                (Root.CODEX, "plugins"),
-                (Root.COPILOT, "installed-plugins"),
-            ):
+            for root, name in PLUGIN_FOLDERS:
                 if root in self._roots:
                     yield from _plugin_folders_below(self._roots[root] / name, place.folder)
         elif place.root in self._roots:
@@ -93,12 +95,11 @@ class DiskContextFiles:
 
     def _project_folders(self, workspace: Path) -> list[Path]:
         """Return the workspace and the folders above it up to the repository's root, if it is in one."""
-        folders = [workspace]
+        folders: list[Path] = []
         for folder in (workspace, *workspace.parents):
-            if folder == self._roots.get(Root.HOME) != workspace:
+            if folders and folder == self._roots.get(Root.HOME):
                 break
-            if folder != workspace:
-                folders.append(folder)
+            folders.append(folder)
             if os.path.exists(folder / ".git"):  # noqa: PTH110 - pathlib's raises where a folder is not ours to look into
                 return folders
         return [workspace]
@@ -151,7 +152,7 @@ def _skill_files_below(folder: Path) -> Iterator[Path]:
         below = [child for parent in level for child in _folders_in(parent)]
         skills = {child for child in below if _regular_file(child / SKILL_FILE)}
         yield from (child / SKILL_FILE for child in below if child in skills)
-        level = [child for child in below if child not in skills][:FOLDERS_VISITED_MAX]
+        level = [child for child in below if child not in skills][:FOLDERS_PER_LEVEL_MAX]
 
 
 def _folders_in(folder: Path) -> list[Path]:
@@ -169,13 +170,7 @@ def _installed_plugins(claude_home: Path | None) -> Iterator[tuple[str, Path]]:
     """Yield name and folder of each plugin in Claude Code's list, of either of its two forms."""
     if claude_home is None:
         return
-    try:
-        listed = orjson.loads(
-            beginning_of(claude_home / "plugins" / "installed_plugins.json", LIST_BYTES_MAX)
-        )
-    except orjson.JSONDecodeError:
-        return
-    plugins = listed.get("plugins") if isinstance(listed, dict) else None
+    plugins = _json_object(claude_home / "plugins" / "installed_plugins.json", LIST_BYTES_MAX).get("plugins")
     for name, installed in (plugins if isinstance(plugins, dict) else {}).items():
         for copy in installed if isinstance(installed, list) else [installed]:
             path = copy.get("installPath") if isinstance(copy, dict) else None
@@ -184,9 +179,24 @@ def _installed_plugins(claude_home: Path | None) -> Iterator[tuple[str, Path]]:
 
 
 def _plugin_folders_below(folder: Path, wanted: str) -> Iterator[tuple[str, Path]]:
-    """Yield the folders of skills of whatever plugins lie below; which plugin it is is not told."""
+    """Yield the folders of skills of whatever plugins lie below a folder."""
     level = [folder]
     for _ in range(PLUGIN_DEPTH_MAX):
         below = [child for parent in level for child in _folders_in(parent)]
-        yield from (("", child) for child in below if child.name == wanted)
-        level = [child for child in below if child.name != wanted][:FOLDERS_VISITED_MAX]
+        yield from ((_plugin_name(child.parent), child) for child in below if child.name == wanted)
+        level = [child for child in below if child.name != wanted][:FOLDERS_PER_LEVEL_MAX]
+
+
+def _plugin_name(plugin: Path) -> str:
+    """Return the name in a plugin's manifest; its folder's where there is none."""
+    manifest = _json_object(plugin / ".claude-plugin" / "plugin.json", MANIFEST_BYTES_MAX)
+    name = manifest.get("name")
+    return name if isinstance(name, str) else plugin.name
+
+
+def _json_object(path: Path, size_max: int) -> dict[str, object]:
+    try:
+        value = orjson.loads(beginning_of(path, size_max))
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -97,9 +97,12 @@ def _scalar(value: object) -> str:
 
 def _quoted(text: str) -> str:
     quoted = encode_basestring(text)
-    if quoted.isascii():
-        return quoted
-    return _SURROGATES.sub(_escaped_if_lone, quoted)
+    try:
+        # Far faster than looking for surrogates, which hardly any text has.
+        quoted.encode()
+    except UnicodeEncodeError:
+        return _SURROGATES.sub(_escaped_if_lone, quoted)
+    return quoted
 
 
 def _escaped_if_lone(found: re.Match[str]) -> str:

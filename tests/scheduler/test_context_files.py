@@ -104,8 +104,22 @@ def test_installed_plugins_bring_skills_under_their_names(tmp_path: Path, versio
     files = DiskContextFiles(roots_of(tmp_path, {}))
     (skill,) = files.skills_in(SkillPlace(Root.INSTALLED_PLUGINS, "skills"), str(tmp_path))
     assert (skill.plugin, skill.folder) == ("tools", "review")
-    (lying,) = files.skills_in(SkillPlace(Root.PLUGIN_FOLDERS, "skills"), str(tmp_path))
-    assert (lying.plugin, lying.path) == ("", skill.path)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "name"),
+    [(b'{"name":"tools"}', "tools"), (b"{", "lying"), (b'{"name":1}', "lying"), (None, "lying")],
+)
+def test_a_plugin_that_no_list_names_goes_by_its_manifest_or_folder(
+    tmp_path: Path, manifest: bytes | None, name: str
+) -> None:
+    plugin = ".claude/plugins/marketplaces/market/lying"
+    write(tmp_path, {f"{plugin}/skills/review/SKILL.md": b"x"})
+    if manifest is not None:
+        write(tmp_path, {f"{plugin}/.claude-plugin/plugin.json": manifest})
+    files = DiskContextFiles(roots_of(tmp_path, {}))
+    (skill,) = files.skills_in(SkillPlace(Root.PLUGIN_FOLDERS, "skills"), str(tmp_path))
+    assert (skill.plugin, skill.folder) == (name, "review")
 
 
 @pytest.mark.parametrize(

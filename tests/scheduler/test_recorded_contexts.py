@@ -1,4 +1,4 @@
-"""Recorded sessions of Claude Code, accounted turn by turn as if they were live, where the recordings are at hand."""
+"""Recorded sessions of Claude Code, accounted turn by turn as if live, where the recordings are at hand."""
 
 from __future__ import annotations
 
