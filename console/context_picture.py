@@ -88,7 +88,7 @@ class Frame:
 def picture(breakdown: ContextUsageBreakdown, frame: Frame) -> list[Line]:
     """Draw a context."""
     title: Line = ((TITLE, "bold" if frame.palette.colours else ""),)
-    if not breakdown.parts and breakdown.context_window is None:
+    if not breakdown.parts:
         return [title, ((frame.words("empty"), frame.palette.quiet),)]
     columns = columns_for(frame.width)
     matrix = rows_of(dot_matrix(breakdown, columns))

@@ -73,7 +73,6 @@ def test_colour_changes_cells_alone_and_tells_every_kind_in_words(name: str, col
 @pytest.mark.parametrize(
     ("ratio", "percent", "remark"),
     [
-        (0.0, "0% full", ""),
         (0.001, "<1% full", ""),
         (0.1365, "14% full", ""),
         (0.7, "70% full", ""),
@@ -90,6 +89,11 @@ def test_how_full_it_is_stands_above_and_what_to_do_below(ratio: float, percent:
     lines = plain_text(picture(breakdown, Frame(WIDE, "en", PALETTES[None]))).splitlines()
     assert lines[1].startswith(percent)
     assert (lines[-1] if remark else "") == remark
+
+
+def test_a_window_of_which_nothing_is_used_yet_is_said_in_words() -> None:
+    lines = picture(build_breakdown(None, 200_000, {}, ()), Frame(WIDE, "en", PALETTES[None]))
+    assert plain_text(lines) == "Context\nNothing has entered the context yet."
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sessions import edit, shell
+from stores import NOON
 from workbench import capturing_log
 
-from tokeneconomizer.domain.commands import EndTurn, HookCommand, ReturnCalls, SessionKey
+from tokeneconomizer.domain.commands import (
+    Delivery,
+    EndTurn,
+    HookCommand,
+    PromptKind,
+    ReturnCalls,
+    SessionKey,
+    SubmitPrompt,
+)
 from tokeneconomizer.domain.digests import CallStatus
+from tokeneconomizer.domain.session import Session
 from tokeneconomizer.scheduler.building import (
     RECENT_TAIL_BYTES,
     TRANSCRIPT_TAIL_BYTES,
@@ -148,3 +158,39 @@ def test_the_parts_are_built_on_the_homes_store_and_configuration(home: Home) ->
 
     assert parts.configuration().get("loopguard") == "off"
     assert home.events.exists()
+
+
+def test_a_turn_is_accounted_with_the_rules_that_lie_in_its_checkout_and_in_the_agents_folder(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = tmp_path / "user"
+    checkout = user / "project"
+    for path in (user / ".claude" / "CLAUDE.md", checkout / "CLAUDE.md", checkout / "CLAUDE.local.md"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("12345")
+    (checkout / ".git").mkdir()
+    monkeypatch.setenv("HOME", str(user))
+    home.create()
+    log, _ = capturing_log()
+    parts = build(home, log)
+    key = SessionKey("claude_code", "s")
+    steps: tuple[Step, ...] = (
+        SubmitPrompt("p", "go on", PromptKind.HUMAN),
+        ReturnCalls((shell("ls", "a b", call_id="call-1"),), whole_step=True),
+        EndTurn("stop"),
+    )
+    for number, step in enumerate(steps):
+        parts.application.handle(
+            HookCommand(key, "", str(checkout), "", step), Delivery(f"delivery-{number}", NOON)
+        )
+    *_, accounted = parts.store.events.get(Session.stream_id(key))
+    parts.store.close()
+    assert isinstance(accounted, Session.ContextAccounted)
+    assert json.loads(accounted.snapshot)["entries"] == {
+        "rules": {
+            "tokens": 6,
+            "source": f"{user}/.claude/CLAUDE.md + workspace/CLAUDE.local.md + workspace/CLAUDE.md",
+            "detail": "CLAUDE.local.md, CLAUDE.md",
+        },
+        "tools": {"tokens": 5, "source": "tool_use/tool/Bash", "detail": "Bash × 1"},
+    }
