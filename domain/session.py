@@ -236,7 +236,7 @@ class Session(Aggregate):
         _keep(self.returned, event.call_id, None, CALLS_KEPT)
         self.turn.remember(_call_record(called, event, self.turn.calls + 1))
         self.turn.judge(event.verdict, event.written)
-        count_call(self.turn.invoked, called, event.output_characters)
+        count_call(self.turn, called, event.output_characters)
 
     @_on.register
     def _(self, _event: happened.StepEnded) -> None:

@@ -89,6 +89,12 @@ class Invoked:
 
     sums: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
+    def __len__(self) -> int:
+        return sum(map(len, self.sums.values()))
+
+    def __contains__(self, use: ToolUse) -> bool:
+        return use.name in self.sums.get(use.kind.value, {})
+
     @classmethod
     def by(cls, records: Iterable[ToolInvocationRecord]) -> Self:
         """Sum records."""

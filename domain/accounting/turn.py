@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tokeneconomizer.domain.accounting.files import ContextFiles
-    from tokeneconomizer.domain.accounting.invocations import Invoked
     from tokeneconomizer.domain.accounting.snapshot import RuntimeContextAccountingSnapshot
+    from tokeneconomizer.domain.guard.turn import TurnState
     from tokeneconomizer.domain.session import Session
     from tokeneconomizer.domain.session_events import ToolCalled
 
 IN_CALLS = (Kind.TOOLS, Kind.SKILLS, Kind.MCP)
 """What the calls of a turn show, all of them or none."""
+
+NAMES_COUNTED_MAX = 256
+"""Different tools, servers and skills of one turn; agents offer some tens, and its memory stays small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,11 @@ class Accounting:
         return snapshot_of(session.turn.invoked, turn, self.files)
 
 
-def count_call(invoked: Invoked, called: ToolCalled, output_characters: int) -> None:
+def count_call(turn: TurnState, called: ToolCalled, output_characters: int) -> None:
     """Add a stored call; the target of a call that loads a skill is the skill's name."""
-    invoked.add(class_of(called.tool, called.target), tokens_in(called.input_characters + output_characters))
+    use = class_of(called.tool, called.target)
+    if len(turn.invoked) >= NAMES_COUNTED_MAX and use not in turn.invoked:
+        # Without this one the sums of the others would be a wrong number.
+        turn.is_whole = False
+        return
+    turn.invoked.add(use, tokens_in(called.input_characters + output_characters))

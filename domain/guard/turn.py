@@ -87,7 +87,7 @@ class TurnState:
         hint_version: version of the StopHinted event, or 0.
         outcome: what the last test run says of the turn, as in TurnEnded.
         written: base names of the files that were written, the latest last.
-        is_whole: whether it was seen from its beginning.
+        is_whole: whether all that it invoked was seen and counted.
         invoked: what its calls put into the context.
 
     """

@@ -25,7 +25,7 @@ BITS_OF_UNITS = 2
 
 def offences(source: str) -> list[int]:
     """Lines that name a part of the collector, or divide by the units of a token."""
-    return [node.lineno for node in ast.walk(ast.parse(source)) if _offends(node)]
+    return [getattr(node, "lineno", 0) for node in ast.walk(ast.parse(source)) if _offends(node)]
 
 
 def _offends(node: ast.AST) -> bool:

@@ -73,7 +73,12 @@ def test_one_shell_call_is_counted_with_its_input_and_result() -> None:
 
 def test_calls_are_summed_by_tool_for_a_runtime_of_its_own() -> None:
     # Five calls: one with 3,236 units, four with the four of `{}` and a result of two.
-    rest = [("Bash", {}, "ok"), ("Read", {}, "ok"), ("Bash", {}, "ok"), ("Read", {}, "ok")]
+    rest: list[tuple[str, object, str | None]] = [
+        ("Bash", {}, "ok"),
+        ("Read", {}, "ok"),
+        ("Bash", {}, "ok"),
+        ("Read", {}, "ok"),
+    ]
     records = calls(("Bash", {}, "x" * 3_234), *rest)
     assert collected(records, produced_by="codepilot_runtime") == {
         "entries": {

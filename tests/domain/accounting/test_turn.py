@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from context_files import FakeContextFiles
 from sessions import MAIN, Telling, edit, shell
 
 from tokeneconomizer.domain.accounting.skills import Root
-from tokeneconomizer.domain.accounting.turn import Accounting, Runtime
+from tokeneconomizer.domain.accounting.turn import NAMES_COUNTED_MAX, Accounting, Runtime
 from tokeneconomizer.domain.commands import EndSession, SessionKey, StartSession
 from tokeneconomizer.domain.digests import Call, CallKind
 from tokeneconomizer.domain.ending import archive_silent
 from tokeneconomizer.domain.handle import Rules
-from tokeneconomizer.domain.session import Session
+
+if TYPE_CHECKING:
+    from tokeneconomizer.domain.session import Session
 
 WORKSPACE = "/home/dev/project"
 SKILL_PATH = f"{WORKSPACE}/.claude/skills/release/SKILL.md"
@@ -86,11 +89,10 @@ def test_a_restart_in_the_middle_of_a_turn_changes_nothing() -> None:
     told = telling()
     told.prompt()
     told.step(shell("ls", "README.md"))
-    session = None
+    replayed: Session | None = None
     for event in told.events:
-        session = event.mutate(session)
-    assert isinstance(session, Session)
-    told.session = session
+        replayed = event.mutate(replayed)
+    told.session = replayed
     told.step(shell("pwd", WORKSPACE))
     told.stop()
     (found,) = snapshots(told)
@@ -139,6 +141,24 @@ def test_calls_that_never_ran_entered_the_context_as_well() -> None:
     entries = found["entries"]
     assert isinstance(entries, dict)
     assert entries["tools"] == {"tokens": 14, "source": "tool_use/tool/Edit", "detail": "Edit × 1"}
+
+
+@pytest.mark.parametrize(
+    ("names", "are_counted"), [(NAMES_COUNTED_MAX, True), (NAMES_COUNTED_MAX + 1, False)]
+)
+def test_more_names_than_a_turn_remembers_are_not_counted_in_part(names: int, are_counted: bool) -> None:
+    told = telling()
+    told.prompt()
+    for first in range(0, names, 64):
+        told.step(*(tool(f"Tool{number}", {}) for number in range(first, min(first + 64, names))))
+    told.step(tool("Tool0", {}))
+    told.stop()
+    (found,) = snapshots(told)
+    entries, unsupported = found["entries"], found["unsupported"]
+    assert isinstance(entries, dict)
+    assert isinstance(unsupported, list)
+    assert ("tools" in entries, "tools" in unsupported) == (are_counted, not are_counted)
+    assert not are_counted or entries["tools"]["tokens"] == names + 1
 
 
 def test_an_archived_session_has_its_open_turn_accounted() -> None:
