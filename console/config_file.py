@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.errors import BadSetting, DaemonRunning, TokeneconomizerError
 from tokeneconomizer.scheduler import configuration, control
+from tokeneconomizer.scheduler.sending import submit
 from tokeneconomizer.writers.whole_file import OWN_FILE_MODE, Rights, make_own_folder, replace_whole
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def assign(home: Home, setting: Setting, value: Value | None, layer: Layer) -> b
 def announce(home: Home) -> str:
     """Have the change stored as an event; return what kept it from being, or an empty text."""
     try:
-        reply = control.submit(home, {"name": control.POLICIES_CHANGED})
+        reply = submit(home, {"name": control.POLICIES_CHANGED})
     except DaemonRunning:
         return "the daemon does not answer now; it takes the value when it does"
     except TokeneconomizerError as error:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import errno
 import os
-import platform
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -94,7 +93,8 @@ def _told(error: Exception, arguments: Sequence[str]) -> int:
 
 def _fault(error: Exception, arguments: Sequence[str]) -> str:
     """Write a report, and return the sentence that names it."""
-    # Imported here: a command that works needs neither.
+    # Imported here: a command that works needs none of them.
+    import platform  # noqa: PLC0415
     import traceback  # noqa: PLC0415
 
     from tokeneconomizer.scheduler.home import Home  # noqa: PLC0415

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain import session_events as happened
@@ -13,28 +14,44 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.session import Session
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """
+    The step that a call belongs to.
+
+    Attributes:
+        number: counted in the turn from 1.
+        is_whole: whether the call comes together with all calls of its step.
+        turn: None for the turn that is open.
+
+    """
+
+    number: int
+    is_whole: bool
+    turn: int | None = None
+
+
 def trigger_call(
     session: Session,
     digest: CallDigest,
     ruling: CallRuling,
     delivery: Delivery,
-    *,
-    step: int,
-    whole_step: bool,
+    step: Step,
 ) -> None:
-    """Trigger both events; a call that finds no turn open begins one."""
+    """Trigger both events; a call that finds no turn open begins one, unless its turn is named."""
+    open_turn = session.turn.number if session.turn.is_open else session.turn.number + 1
     common = {
         "timestamp": delivery.at,
         "delivery_id": delivery.delivery_id,
-        "turn": session.turn.number if session.turn.is_open else session.turn.number + 1,
+        "turn": open_turn if step.turn is None else step.turn,
         "call_id": digest.call_id,
         "agent_id": session.agent_id,
     }
     session.trigger_event(
         happened.ToolCalled,
         **common,
-        step=step,
-        whole_step=whole_step,
+        step=step.number,
+        whole_step=step.is_whole,
         tool=digest.tool,
         kind=digest.kind,
         server=digest.server,

@@ -45,10 +45,11 @@ def rule_on(call: Call) -> CallRuling:
         return CallRuling()
     if call.kind is CallKind.EDIT:
         return CallRuling(written=(target_name(call.target),) if call.status is CallStatus.OK else ())
-    if call.kind is not CallKind.SHELL:
+    if call.kind not in {CallKind.SHELL, CallKind.WAIT} or not call.command:
         return CallRuling()
     reading = read(call.command)
-    written = _project_files(reading.edits)
+    # Who waits for a command gets its output; what it writes was told when it was started.
+    written = _project_files(reading.edits) if call.kind is CallKind.SHELL else ()
     if call.background or call.interrupted:
         # Its output is not there, or not whole.
         return CallRuling(written=written)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain import session_events as happened
+from tokeneconomizer.domain.call_events import Step as CallStep
 from tokeneconomizer.domain.call_events import trigger_call
 from tokeneconomizer.domain.call_ruling import rule_on
 from tokeneconomizer.domain.commands import (
@@ -256,7 +257,7 @@ class _Handling:
 
     def _store_call(self, session: Session, call: Call, step: int, *, whole_step: bool) -> None:
         digest = digest_call(call, self._hasher, self._rules.home)
-        trigger_call(session, digest, rule_on(call), self._delivery, step=step, whole_step=whole_step)
+        trigger_call(session, digest, rule_on(call), self._delivery, CallStep(step, whole_step))
 
     def _judge(self, session: Session) -> Decision:
         # An answer that the hook client gave by itself is given: nothing can be added to it.
@@ -312,7 +313,7 @@ class _Handling:
         return ""
 
     def _end_turn(self, session: Session, reason: str) -> None:
-        end_turn(session, reason, self._delivery.at, self._rules.accounting, self._delivery.delivery_id)
+        end_turn(session, reason, self._delivery.at, self._delivery.delivery_id, self._rules.accounting)
 
     def _is_repeated(self, session: Session, content: str) -> bool:
         ago_s = session.seconds_since_content(content, self._delivery.at)

@@ -113,11 +113,13 @@ class Session(Aggregate):
         return cls.create_id(key.host, key.session_id, key.agent_id)
 
     @classmethod
-    def start(cls, key: SessionKey, timestamp: datetime, **fields: Any) -> Self:
-        """Begin a session with its first event."""
+    def start(
+        cls, key: SessionKey, timestamp: datetime, stream_id: UUID | None = None, **fields: Any
+    ) -> Self:
+        """Begin a session with its first event; in its own stream, or in another."""
         return cls._create(
             cls.Created,
-            id=cls.stream_id(key),
+            id=stream_id or cls.stream_id(key),
             timestamp=timestamp,
             host=key.host,
             session_id=key.session_id,
@@ -171,6 +173,10 @@ class Session(Aggregate):
         """Whether the call's result is stored already."""
         return call_id in self.returned
 
+    def has_ended(self, turn: int) -> bool:
+        """Whether a turn is over: a call of it that is stored now was found in the agent's log."""
+        return turn < self.turn.number or (turn == self.turn.number and not self.turn.is_open)
+
     def said_in(self, delivery_id: str) -> list[tuple[str, int]]:
         """Return topic and version of what that hook call's reply said and what counts as delivered."""
         return [
@@ -220,6 +226,8 @@ class Session(Aggregate):
 
     @_on.register
     def _(self, event: happened.ToolCalled) -> None:
+        if self.has_ended(event.turn):
+            return
         if not self.turn.is_open:
             # A sub-agent gets no prompt; a main agent's was missed, and maybe calls with it.
             is_whole = bool(self.agent_id) and self.start_was_seen
@@ -231,9 +239,11 @@ class Session(Aggregate):
     @_on.register
     def _(self, event: happened.ToolReturned) -> None:
         called = self.called.pop(event.call_id, None)
-        if called is None:
+        if called is None and not self.has_ended(event.turn):
             return
         _keep(self.returned, event.call_id, None, CALLS_KEPT)
+        if called is None:
+            return
         self.turn.remember(_call_record(called, event, self.turn.calls + 1))
         self.turn.judge(event.verdict, event.written)
         count_call(self.turn, called, event.output_characters)

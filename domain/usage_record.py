@@ -27,6 +27,7 @@ class UsageRecord(msgspec.Struct, frozen=True, array_like=True):
         cache_write_5m: tokens written to a cache of five minutes, or of unknown life.
         cache_write_1h: tokens written to a cache of one hour.
         reasoning: the part of `output` that was reasoning.
+        copied: found in a fork whose log does not name the payer: any other record of the reply is its own.
 
     """
 
@@ -43,3 +44,4 @@ class UsageRecord(msgspec.Struct, frozen=True, array_like=True):
     cache_write_5m: int | None
     cache_write_1h: int | None
     reasoning: int | None
+    copied: bool = False

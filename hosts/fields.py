@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 from tokeneconomizer.domain.errors import BadPayload
@@ -33,6 +34,16 @@ def whole_number(payload: Mapping[str, object], name: str) -> int | None:
     return value if -(2**63) <= value < 2**63 else None
 
 
+def count(payload: Mapping[str, object], name: str) -> int | None:
+    """Return how many there are; None when absent, negative, no whole number or beyond 64 bits."""
+    value = payload.get(name)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value < 2**63 else None
+
+
 def number(payload: Mapping[str, object], name: str) -> float | None:
     """Return a numeric field; None when absent, not finite or of another type."""
     value = payload.get(name)
@@ -46,6 +57,20 @@ def flag(payload: Mapping[str, object], name: str) -> bool | None:
     """Return a boolean field; None when absent or of another type."""
     value = payload.get(name)
     return value if isinstance(value, bool) else None
+
+
+def moment(payload: Mapping[str, object], name: str) -> datetime | None:
+    """Return a time field; None when absent or no time."""
+    return time_of(text(payload, name))
+
+
+def time_of(written: str) -> datetime | None:
+    """Return a time that is written as in ISO 8601, None when it is none; without a zone it is UTC."""
+    try:
+        found = datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def mapping(payload: Mapping[str, object], name: str) -> Mapping[str, object]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
-
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +32,7 @@ class AgentHomes:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-class LogFile(msgspec.Struct, frozen=True, array_like=True):
+class LogFile(NamedTuple):
     """
     A file, or an agent's database, that holds sessions.
 
@@ -48,7 +46,7 @@ class LogFile(msgspec.Struct, frozen=True, array_like=True):
     form: str = ""
 
 
-class Cursor(msgspec.Struct, frozen=True, array_like=True):
+class Cursor(NamedTuple):
     """
     How far a file was read, and what tells that it is still the same file.
 
@@ -110,6 +108,10 @@ class LogFormat(Protocol):
 
     def file_at(self, path: Path) -> LogFile:
         """Return a file that the user names as one of this agent's."""
+        ...
+
+    def mark(self, file: LogFile) -> str:
+        """Return what differs whenever a new reading could find more: told without opening the file."""
         ...
 
     def read(self, file: LogFile, cursor: Cursor | None, wanted: Wanted) -> Iterator[Batch]:

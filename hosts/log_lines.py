@@ -174,6 +174,9 @@ class _Lines:
     def _usage_of(self, raw: bytes) -> list[Record]:
         for marker in self.reader.USAGE_MARKERS:
             if marker in raw:
+                # The decoder passes over texts that it does not need, whatever their bytes.
+                if not raw.isascii():
+                    raw.decode()
                 return [LoggedUsage(self.number, usage) for usage in self.reader.usage(raw)]
         _PROOF.decode(raw)
         return []

@@ -1,7 +1,8 @@
 """
 Whole JSON objects within a damaged line: after a cut, before a splice, between NUL bytes.
 
-A lone surrogate is no damage: some agents write one when they cut a text between its halves.
+An object with bytes in it that are no text is lost: two halves of different lines may meet there. A lone
+surrogate is no damage: some agents write one when they cut a text between its halves.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ SCANNED_CHARACTERS_MAX = 33_554_432
 """What may be scanned of one line in search of objects: under a second, also for a line made to be slow."""
 
 _SPACE = " \t\r\n\0\ufeff"
-_REPLACED = "\ufffd"
+_REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,13 @@ class Found:
 
     Attributes:
         objects: as valid JSON each, in their order.
+        starts: for each, the character at which it begins.
         is_whole: the line is one object, and nothing of it is lost but halves of characters.
 
     """
 
     objects: list[bytes]
+    starts: list[int]
     is_whole: bool
 
 
@@ -39,7 +42,8 @@ def objects_in(raw: bytes, is_record: Callable[[Mapping[str, object]], bool]) ->
     """Return the whole records in a line that cannot be decoded as it stands."""
     text = raw.decode("utf-8", "replace")
     objects: list[bytes] = []
-    position, budget, lost = 0, SCANNED_CHARACTERS_MAX, _REPLACED in text
+    starts: list[int] = []
+    position, budget, lost, others = 0, SCANNED_CHARACTERS_MAX, _REPLACED in text, 0
     while budget > 0 and (start := text.find("{", position)) >= 0:
         lost = lost or bool(text[position:start].strip(_SPACE)) or "\0" in text[position:start]
         found, end, scanned = _object_at(text, start)
@@ -48,12 +52,15 @@ def objects_in(raw: bytes, is_record: Callable[[Mapping[str, object]], bool]) ->
             lost, position = True, start + 1
             continue
         position = end
-        if is_record(found) and (valid := _valid(found)):
+        valid = b"" if _REPLACED in text[start:end] else _valid(found)
+        lost = lost or not valid
+        if valid and is_record(found):
             objects.append(valid)
+            starts.append(start)
         else:
-            lost = True
-    is_whole = not lost and len(objects) == 1 and not text[position:].strip(_SPACE)
-    return Found(objects, is_whole)
+            others += 1
+    is_whole = not lost and len(objects) + others == 1 and not text[position:].strip(_SPACE)
+    return Found(objects, starts, is_whole)
 
 
 def _object_at(text: str, start: int) -> tuple[dict[str, object] | None, int, int]:
@@ -78,6 +85,8 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse)
 def _valid(found: dict[str, object]) -> bytes:
     """Write an object down again, with a question mark for each half of a character."""
     try:
-        return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
+            "utf-8", "replace"
+        )
     except (ValueError, RecursionError):
         return b""

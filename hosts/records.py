@@ -7,13 +7,13 @@ belong to the session that the last `LoggedSession` before them named. Texts are
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - a sweep keeps LoggedSession in a file: its types are looked up
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
     from tokeneconomizer.domain.commands import PromptKind
     from tokeneconomizer.domain.digests import Call, CallKind, CallStatus
@@ -56,7 +56,7 @@ class LoggedSession:
 
 @dataclass(frozen=True, slots=True)
 class LoggedPrompt:
-    """A prompt opens a turn."""
+    """A prompt opens a turn; the names are those of tools and skills that it asks for by name."""
 
     line: int
     at: datetime | None
@@ -64,6 +64,8 @@ class LoggedPrompt:
     text: str
     kind: PromptKind
     agent_id: str = ""
+    tools_named: tuple[str, ...] = ()
+    skills_named: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,13 @@ class LoggedCall:
 
 @dataclass(frozen=True, slots=True)
 class LoggedResult:
-    """A call came back; a second result of the same call replaces the first."""
+    """
+    A call came back; a second result of the same call replaces the first.
+
+    Attributes:
+        goes_on: what it started still runs, so that its output is not whole.
+
+    """
 
     line: int
     at: datetime | None
@@ -103,6 +111,7 @@ class LoggedResult:
     exit_code: int | None = None
     interrupted: bool = False
     duration_ms: int | None = None
+    goes_on: bool = False
     agent_id: str = ""
 
 
@@ -212,7 +221,7 @@ class LoggedCatalogue:
     whole: bool
     removed: tuple[str, ...] = ()
     tokens: int | None = None
-    agent_id: str = field(default="")
+    agent_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

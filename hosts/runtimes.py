@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.accounting.skills import Root
 from tokeneconomizer.domain.accounting.turn import Runtime
-from tokeneconomizer.hosts import claude_code
+from tokeneconomizer.hosts.claude_code import host as claude_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

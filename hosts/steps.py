@@ -46,6 +46,11 @@ class Steps:
         self._asked: dict[str, LoggedCall] = {}
         self._back: dict[str, LoggedResult] = {}
 
+    @property
+    def has_open_calls(self) -> bool:
+        """Whether calls were taken that are in no step yet."""
+        return bool(self._asked)
+
     def take(self, record: Record) -> Iterator[ReplayRecord]:
         """Yield what a record completes, and the record itself when a replay needs it."""
         match record:
@@ -104,6 +109,6 @@ def call_of(asked: LoggedCall, result: LoggedResult) -> Call:
         status=result.status,
         exit_code=exit_code,
         interrupted=result.interrupted,
-        background=asked.background,
+        background=asked.background or result.goes_on,
         duration_ms=result.duration_ms,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.hosts import claude_code
+from tokeneconomizer.hosts.claude_code import host as claude_code
 
 if TYPE_CHECKING:
     from tokeneconomizer.hosts.host import Host

@@ -39,16 +39,17 @@ CREATE = (
         host TEXT NOT NULL,
         session_id TEXT NOT NULL
     ) WITHOUT ROWID""",
+    # A reply that grew is told once more: the newest event of its message holds.
     """CREATE TABLE replies (
         stream_id TEXT NOT NULL,
-        version INTEGER NOT NULL,
+        message_id TEXT NOT NULL,
         at TEXT NOT NULL,
         agent_id TEXT NOT NULL,
         input INTEGER,
         output INTEGER,
         cache_read INTEGER,
         cache_write INTEGER,
-        PRIMARY KEY (stream_id, version)
+        PRIMARY KEY (stream_id, message_id)
     ) WITHOUT ROWID""",
 )
 
@@ -72,7 +73,7 @@ _NEWEST_TURN = """SELECT s.host, s.session_id, t.turn, t.started_at, t.ended_at,
 _LAST_REPLY = """SELECT r.input, r.output, r.cache_read, r.cache_write
     FROM replies r JOIN usage_streams u USING (stream_id)
     WHERE u.host = ? AND u.session_id = ? AND r.agent_id = '' AND r.at BETWEEN ? AND ?
-    ORDER BY r.at DESC, r.version DESC LIMIT 1"""
+    ORDER BY r.at DESC, r.message_id DESC LIMIT 1"""
 _SUMS = """SELECT count(*), sum(r.input), sum(r.output), sum(r.cache_read), sum(r.cache_write)
     FROM replies r JOIN usage_streams u USING (stream_id)
     WHERE u.host = ? AND u.session_id = ?"""
@@ -182,7 +183,7 @@ def _usage_recorded(row: EventRow) -> Change:
     told = [tokens for tokens in writes if isinstance(tokens, int)]
     return _REPLY, (
         row.stream_id,
-        row.stream_version,
+        str(data["message_id"]),
         row.at,
         str(data["sub_agent"]),
         data["input_tokens"],

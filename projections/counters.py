@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.domain.stream_ids import is_imported
 from tokeneconomizer.projections.event_rows import EventHead
 
 if TYPE_CHECKING:
@@ -210,9 +211,14 @@ def fold(connection: sqlite3.Connection, rows: Iterable[FoldedRow]) -> None:
     for row in rows:
         if isinstance(row, EventHead):
             continue
-        session = sessions.get(row.stream_id) or batch.session(row)
+        session = sessions.get(row.stream_id)
+        if session is None:
+            # History was neither heard nor answered.
+            if is_imported(row.stream_id):
+                continue
+            session = batch.session(row)
         at = row.at
-        # Imported and spooled events come late: time does not always go forward in the log.
+        # Spooled events, and calls that no hook told, come late: time does not always go forward in the log.
         if at > session.last_at:  # noqa: PLR1730 - once for each event, and calling `max` takes longer
             session.last_at = at
         if not at.startswith(session.day):
@@ -313,7 +319,7 @@ def _prompt_submitted(_batch: _Batch, session: _Session, row: EventRow) -> None:
 
 
 def _tool_called(_batch: _Batch, session: _Session, row: EventRow) -> None:
-    if not session.turn_is_open:
+    if not session.turn_is_open and _integer(row, "turn") > session.turn:
         _open_turn(session, row)
     counts = session.counts
     counts["calls"] += 1

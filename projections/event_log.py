@@ -34,6 +34,7 @@ _COLUMNS = "rowid, originator_id, originator_version, topic, state"
 _CHAINED = f"SELECT {_COLUMNS}, chain FROM {_EVENTS} WHERE rowid > ? ORDER BY rowid LIMIT ?"
 _PAGE = f"SELECT {_COLUMNS} FROM {_EVENTS} WHERE rowid > ? ORDER BY rowid LIMIT ?"
 _STREAM = f"SELECT {_COLUMNS} FROM {_EVENTS} WHERE originator_id = ? ORDER BY originator_version"
+_FIRST = f"{_STREAM} LIMIT 1"
 _EVENT = f"SELECT {_COLUMNS} FROM {_EVENTS} WHERE rowid = ?"
 _MARK = f"SELECT chain FROM {_EVENTS} WHERE rowid = ?"
 _LAST = f"SELECT coalesce(max(rowid), 0) FROM {_EVENTS}"
@@ -127,6 +128,10 @@ class EventLog:
     def stream(self, stream_id: str) -> list[LogEntry]:
         """Return the events of one stream, in order."""
         return self._select(_STREAM, stream_id)
+
+    def first(self, stream_id: str) -> LogEntry | None:
+        """Return the first event of one stream."""
+        return next(iter(self._select(_FIRST, stream_id)), None)
 
     def event(self, position: int) -> LogEntry | None:
         """Return the event at a position."""

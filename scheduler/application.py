@@ -15,8 +15,9 @@ from eventsourcing.domain import Aggregate
 from eventsourcing.persistence import PersistenceError
 
 from tokeneconomizer.domain import session_events as happened
-from tokeneconomizer.domain.ending import archive_silent
+from tokeneconomizer.domain.ending import account_again, archive_silent
 from tokeneconomizer.domain.handle import Rules, handle
+from tokeneconomizer.domain.missed_calls import store_missed
 from tokeneconomizer.domain.session import Phase, Session
 from tokeneconomizer.domain.session_snapshot import SessionSnapshot
 from tokeneconomizer.domain.setup import Setup, policy_name
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tokeneconomizer.domain.accounting.turn import Accounting
-    from tokeneconomizer.domain.commands import Delivery, HookCommand, Place
+    from tokeneconomizer.domain.commands import Delivery, HookCommand, Place, SessionKey
     from tokeneconomizer.domain.decisions import Decision
     from tokeneconomizer.domain.digests import Hasher
+    from tokeneconomizer.domain.missed_calls import MissedCall
     from tokeneconomizer.domain.settings import Configuration
     from tokeneconomizer.scheduler.store import EventStore
 
@@ -179,6 +181,21 @@ class Application:
                     reason=reason,
                 )
             self._store.save(session)
+
+    def calls_missed(self, key: SessionKey, turn: int, calls: list[MissedCall], at: datetime) -> int:
+        """Store calls of a turn that is over, of which no hook told; return how many were new."""
+        stream_id = Session.stream_id(key)
+        session = self._find(Session, stream_id)
+        if session is None:
+            return 0
+        with self._whole_or_forgotten(stream_id):
+            stored = store_missed(session, turn, calls, at)
+            if stored and self._surroundings.accounting:
+                # Not on a hook's path: the stream is read once more, for the rare turn with missed calls.
+                events = [*self._store.events.get(stream_id), *session.pending_events]
+                account_again(session, turn, at, self._surroundings.accounting, events)
+            self._store.save(session)
+        return stored
 
     def archive_silent(self, stream_id: UUID, silent_since: datetime, at: datetime) -> bool:
         """

@@ -1,5 +1,5 @@
 """
-What `te` may ask of whoever may write events: the running daemon, or itself while it holds the lock.
+What may be asked of whoever may write events; `scheduler.sending` finds out who that is.
 
 Requests are JSON objects with a `name`; each answer is one too.
 """
@@ -9,23 +9,37 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
-import structlog
+import msgspec
 
-from tokeneconomizer.domain.errors import DaemonUnreachable, TokeneconomizerError
+from tokeneconomizer.domain.commands import SessionKey
+from tokeneconomizer.domain.errors import TokeneconomizerError
+from tokeneconomizer.domain.missed_calls import MissedCall
 from tokeneconomizer.domain.settings import ALL_HOSTS
 from tokeneconomizer.hosts.recognise import HOST_NAMES
-from tokeneconomizer.scheduler import client, configuration
-from tokeneconomizer.scheduler.building import build
-from tokeneconomizer.scheduler.lock import held
+from tokeneconomizer.scheduler import configuration
+from tokeneconomizer.scheduler.imported_events import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tokeneconomizer.scheduler.building import Parts
-    from tokeneconomizer.scheduler.home import Home
 
 POLICIES_CHANGED = "policies_changed"
 SETUP_CHANGED = "setup_changed"
+STORE_IMPORTED = "store_imported"
+CALLS_MISSED = "calls_missed"
+
+
+class MissedCalls(msgspec.Struct):
+    """The request of that name: calls of one turn of a session, from its agent's log."""
+
+    host: str
+    session_id: str
+    agent_id: str
+    turn: int
+    at: datetime
+    calls: list[MissedCall]
+    name: str = CALLS_MISSED
 
 
 def execute(parts: Parts, request: Mapping[str, object]) -> dict[str, object]:
@@ -53,6 +67,20 @@ def execute(parts: Parts, request: Mapping[str, object]) -> dict[str, object]:
             message = f"the command `{name}` lacks {error}: `te daemon stop`, so that the new program starts"
             raise TokeneconomizerError(message) from error
         return {"setup": 1}
+    if name == STORE_IMPORTED:
+        events = decoded(cast("list[object]", request.get("events", [])))
+        parts.store.append([event.stored() for event in events])
+        return {"stored": len(events)}
+    if name == CALLS_MISSED:
+        try:
+            missed = msgspec.convert(request, MissedCalls)
+        except msgspec.ValidationError as error:
+            message = (
+                f"`{name}` is of another version ({error}): `te daemon stop`, so that the new one starts"
+            )
+            raise TokeneconomizerError(message) from error
+        key = SessionKey(missed.host, missed.session_id, missed.agent_id)
+        return {"stored": parts.application.calls_missed(key, missed.turn, missed.calls, missed.at)}
     message = f"the daemon knows no command `{name}`: `te daemon stop`, so that the new program starts"
     raise TokeneconomizerError(message)
 
@@ -69,27 +97,3 @@ def store_policies(parts: Parts, now: datetime) -> int:
             seen.setdefault((host, key, repository), "null")
     policies = [(host, key, value, repository) for (host, key, repository), value in seen.items()]
     return parts.application.policies_seen(policies, now)
-
-
-def submit(home: Home, request: Mapping[str, object]) -> Mapping[str, object]:
-    """
-    Have the running daemon store something, or store it here where none runs.
-
-    Raises:
-        DaemonRunning: a daemon holds the lock and does not answer.
-        TokeneconomizerError: the daemon refused the request.
-
-    """
-    try:
-        answer = client.ask(home, "command", request).data
-    except DaemonUnreachable:
-        home.create()
-        with held(home.lock):
-            parts = build(home, cast("structlog.stdlib.BoundLogger", structlog.get_logger()))
-            try:
-                return execute(parts, request)
-            finally:
-                parts.store.close()
-    if "error" in answer:
-        raise TokeneconomizerError(str(answer["error"]))
-    return answer

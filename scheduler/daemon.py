@@ -41,6 +41,7 @@ from tokeneconomizer.scheduler.store_trouble import (  # noqa: E402
     WatchedCalls,
     is_of_store,
 )
+from tokeneconomizer.scheduler.sweeping import Sweeping  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,6 +73,7 @@ class Work:
     folding: Folding
     trouble: StoreTrouble
     rebuilding: Rebuilding
+    sweeping: Sweeping
 
 
 class Daemon:
@@ -108,6 +110,7 @@ class Daemon:
             folding=folding,
             trouble=trouble,
             rebuilding=Rebuilding(self._home, self._log, folding.soon),
+            sweeping=Sweeping(self._home, self._log, self._environments, folding.soon, self._last_call.wall),
         )
         self._tick(work)
         # What was imported lives as long as the process: a collection that looks at it takes 13 ms.
@@ -122,6 +125,7 @@ class Daemon:
         await server.wait_closed()
         timers.shutdown(wait=False)
         await work.rebuilding.close()
+        await work.sweeping.close()
         work.folding.close()
         parts.store.close()
         self._home.socket.unlink(missing_ok=True)
@@ -166,6 +170,7 @@ class Daemon:
             ("policies", lambda: control.store_policies(work.parts, datetime.now(UTC))),
             ("sessions", lambda: self._archive_or_end(work)),
             ("views", work.rebuilding.start_if_due),
+            ("logs", lambda: work.sweeping.start_if_due(datetime.now(UTC), self._last_call.wall)),
         )
         for name, part in due:
             try:

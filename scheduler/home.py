@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +61,11 @@ class Home:
         return self.root / "daemon.lock"
 
     @property
+    def import_lock(self) -> Path:
+        """Held by the process that reads the agents' logs into the store."""
+        return self.root / "import.lock"
+
+    @property
     def log(self) -> Path:
         """The daemon's log."""
         return self.root / "log" / "daemon.log"
@@ -72,13 +76,18 @@ class Home:
         return self.root / "plugins"
 
     @property
+    def cache(self) -> Path:
+        """What can be thrown away and made again: it saves time only."""
+        return self.root / "cache"
+
+    @property
     def installed(self) -> Path:
         """What `te setup` wrote into agents' files, so that exactly that can be removed."""
         return self.root / "installed.json"
 
     def create(self) -> None:
         """Make the folders, for the user alone."""
-        for folder in (self.root, self.views, self.spool, self.log.parent, self.plugins):
+        for folder in (self.root, self.views, self.spool, self.log.parent, self.plugins, self.cache):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def key(self) -> bytes:
@@ -89,6 +98,8 @@ class Home:
         return path.read_bytes()
 
     def _make_key(self, path: Path) -> None:
+        import secrets  # noqa: PLC0415 - slow to import, needed once
+
         # Linked into place whole: two processes that start at once must not read a half-written secret.
         draft = path.with_name(f"key.{secrets.token_hex(8)}.draft")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

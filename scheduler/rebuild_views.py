@@ -14,15 +14,8 @@ from tokeneconomizer.projections.errors import RebuildRunning
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.switch import rebuild
 from tokeneconomizer.projections.table import PROJECTIONS
+from tokeneconomizer.scheduler.child import EXIT_BUSY, EXIT_FAILED, LOWEST_PRIORITY
 from tokeneconomizer.scheduler.home import Home
-
-LOWEST_PRIORITY = 19
-"""Whoever has a hook to answer goes first."""
-
-EXIT_FAILED = 1
-
-EXIT_BUSY = 75
-"""The system's own number for `try again later`."""
 
 
 def main(names: list[str]) -> int:

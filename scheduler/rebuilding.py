@@ -1,22 +1,15 @@
-"""
-Bringing views of another schema up to date: one child process at a time, beside the old files, which answer.
-
-A second process leaves the hooks' round trip as it is; the same work in a thread of the daemon does not.
-"""
+"""Bringing views of another schema up to date: in one child process at a time, beside the old files."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.errors import TokeneconomizerError
 from tokeneconomizer.projections.switch import open_view
 from tokeneconomizer.projections.table import PROJECTIONS
-from tokeneconomizer.scheduler.home import HOME_VARIABLE
-from tokeneconomizer.scheduler.rebuild_views import EXIT_BUSY
+from tokeneconomizer.scheduler.child import EXIT_BUSY, command_of, run_child
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,16 +18,10 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.scheduler.home import Home
 
-CHILD_COMMAND: tuple[str, ...] = (sys.executable, "-I", "-m", "tokeneconomizer.scheduler.rebuild_views")
+CHILD_COMMAND: tuple[str, ...] = command_of("scheduler.rebuild_views")
 
 FAILURES_MAX = 3
 """What fails that often fails again; the next start of the daemon tries anew."""
-
-ENVIRONMENT_NAMES = ("HOME", "LANG", "LC_ALL", "TMPDIR")
-"""What a child needs to find its state and to write its words; the rest is none of its business."""
-
-ERROR_CHARACTERS_KEPT = 2_000
-"""The end of what the child said: the newest error with its words."""
 
 
 class Rebuilding:
@@ -88,7 +75,7 @@ class Rebuilding:
     async def _rebuild(self, names: list[str]) -> None:
         self._log.info("views are rebuilt", views=names)
         try:
-            status, said = await self._run_child(names)
+            status, said = await run_child((*CHILD_COMMAND, *names), self._home.root)
         except OSError as error:
             status, said = -1, str(error)
         if status == 0:
@@ -99,22 +86,3 @@ class Rebuilding:
             self._failures += 1
             self._log.error("views were not rebuilt", views=names, status=status, reason=said)
         self._after()
-
-    async def _run_child(self, names: list[str]) -> tuple[int, str]:
-        environment = {name: os.environ[name] for name in ENVIRONMENT_NAMES if name in os.environ}
-        child = await asyncio.create_subprocess_exec(
-            *CHILD_COMMAND,
-            *names,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            env={**environment, HOME_VARIABLE: str(self._home.root)},
-        )
-        try:
-            _, errors = await child.communicate()
-        except asyncio.CancelledError:
-            with suppress(ProcessLookupError):
-                child.kill()
-            await child.wait()
-            raise
-        return child.returncode or 0, errors.decode("utf-8", "replace").strip()[-ERROR_CHARACTERS_KEPT:]

@@ -31,6 +31,7 @@ from tokeneconomizer.scheduler.recorders import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from eventsourcing.domain import DomainEventProtocol
@@ -137,6 +138,16 @@ class EventStore(Application[UUID]):
             for aggregate in objs:
                 self.repository.cache.put(aggregate.id, aggregate)
         return recordings
+
+    def append(self, events: Sequence[StoredEvent]) -> None:
+        """
+        Save events that another process made, all of them or none.
+
+        Raises:
+            IntegrityError: one of them is stored already.
+
+        """
+        self.recorder.insert_events(events)
 
     def evict(self, stream_id: UUID) -> None:
         """Forget the cached aggregate, whose unsaved changes must never be seen again."""

@@ -64,6 +64,18 @@ def write_whole(path: Path, data: bytes, mode: int = OWN_FILE_MODE, disk: Disk =
     replace_whole(path, data, Rights.exactly(mode), disk=disk)
 
 
+def write_cache(path: Path, data: bytes) -> None:
+    """Write a file of our own that a power cut may lose: waiting for the disk would cost what it saves."""
+    temporary = _temporary_of(path)
+    try:
+        with os.fdopen(_create(temporary, OWN_FILE_MODE), "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)  # noqa: PTH105 - as below
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
 def replace_whole(
     path: Path,
     data: bytes,
@@ -73,10 +85,9 @@ def replace_whole(
 ) -> None:
     """Write beside the file, then rename over it; `last_look` may still stop that by raising."""
     remove_stale_temporaries(path)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    temporary = path.with_name(f".{path.name}.tokeneconomizer-{os.getpid()}-{secrets.token_hex(8)}")
+    temporary = _temporary_of(path)
     try:
-        file = os.open(temporary, flags, rights.creation_mode)
+        file = _create(temporary, rights.creation_mode)
         try:
             disk.checkpoint("temporary_opened")
             _write_all(file, data, disk)
@@ -93,6 +104,14 @@ def replace_whole(
         raise
     disk.checkpoint("replaced")
     sync_folder(path.parent)
+
+
+def _temporary_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.tokeneconomizer-{os.getpid()}-{secrets.token_hex(8)}")
+
+
+def _create(path: Path, mode: int) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
 
 
 def make_own_folder(path: Path) -> None:

@@ -13,12 +13,13 @@ from tokeneconomizer.console import output
 from tokeneconomizer.console.agent_checks import AGENT_CHECKS
 from tokeneconomizer.console.checks import Level, Patient, examine
 from tokeneconomizer.console.home_checks import HOME_CHECKS
+from tokeneconomizer.console.log_checks import LOG_CHECKS
 from tokeneconomizer.scheduler.home import Home
 
 if TYPE_CHECKING:
     from tokeneconomizer.console.checks import Result
 
-CHECKS = (*HOME_CHECKS, *AGENT_CHECKS)
+CHECKS = (*HOME_CHECKS, *AGENT_CHECKS, *LOG_CHECKS)
 
 MEANINGS = {Level.OK: "good", Level.WARNING: "doubtful", Level.PROBLEM: "bad"}
 

@@ -10,24 +10,17 @@ import click
 
 from tokeneconomizer.console import output
 from tokeneconomizer.console.state import configuration_in_force
-from tokeneconomizer.domain.errors import TokeneconomizerError
 from tokeneconomizer.domain.handle import Rules
-from tokeneconomizer.hosts import neutral_calls
-from tokeneconomizer.hosts.claude_code import log as claude_code_log
 from tokeneconomizer.hosts.claude_code.payload import NAME as CLAUDE_CODE
 from tokeneconomizer.hosts.records import SkippedLine
 from tokeneconomizer.scheduler.replay import replay
+from tokeneconomizer.scheduler.replay_sources import SOURCES, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
     from tokeneconomizer.hosts.records import ReplayRecord
     from tokeneconomizer.scheduler.replay import ReplayedTurn
-
-READERS: dict[str, Callable[[Iterable[bytes]], Iterator[ReplayRecord]]] = {
-    CLAUDE_CODE: claude_code_log.read,
-    neutral_calls.NAME: neutral_calls.read,
-}
 
 
 @click.group(name="guard")
@@ -41,7 +34,7 @@ def command() -> None:
 )
 @click.option(
     "--host",
-    type=click.Choice(sorted(READERS)),
+    type=click.Choice(SOURCES),
     default=CLAUDE_CODE,
     show_default=True,
     help="Whose log it is.",
@@ -72,12 +65,7 @@ def _replay_file(file: Path, host: str, rules: Rules) -> tuple[list[ReplayedTurn
             skipped += isinstance(record, SkippedLine)
             yield record
 
-    try:
-        with file.open("rb") as lines:
-            return replay(readable(READERS[host](lines)), host, rules), skipped
-    except OSError as error:
-        message = f"{file} cannot be read ({error.strerror}): name a file that you may read"
-        raise TokeneconomizerError(message) from error
+    return replay(readable(records_of(file, host)), host, rules), skipped
 
 
 def _table(file: Path, turns: list[ReplayedTurn]) -> output.Table:

@@ -16,8 +16,9 @@ from tokeneconomizer.domain.errors import TokeneconomizerError
 from tokeneconomizer.hosts.claude_code import installation
 from tokeneconomizer.hosts.claude_code.payload import NAME as CLAUDE_CODE
 from tokeneconomizer.hosts.recognise import HOST_NAMES
-from tokeneconomizer.scheduler.control import SETUP_CHANGED, submit
+from tokeneconomizer.scheduler.control import SETUP_CHANGED
 from tokeneconomizer.scheduler.home import Home
+from tokeneconomizer.scheduler.sending import submit
 
 
 @click.command(name="setup")

@@ -54,25 +54,25 @@ class Accounting:
     runtimes: Mapping[str, Runtime]
     files: ContextFiles
 
-    def of_turn(self, session: Session) -> RuntimeContextAccountingSnapshot | None:
-        """Return the snapshot of the turn that is about to end, or None where its host supplies nothing."""
+    def of_turn(self, session: Session, turn: TurnState) -> RuntimeContextAccountingSnapshot | None:
+        """Return the snapshot of a turn that is over, or None where the session's host supplies nothing."""
         runtime = self.runtimes.get(session.host)
         if runtime is None:
             return None
         unsupported = set(NOT_IN_CALLS)
-        if not session.turn.is_whole:
+        if not turn.is_whole:
             # Calls that were not seen cannot be counted, and some of them alone would be a wrong number.
             unsupported |= set(IN_CALLS)
         if session.agent_id:
             # Which rules a sub-agent loads depends on its kind, and no hook tells.
             unsupported.add(Kind.RULES)
-        turn = TurnOfRuntime(
+        supplied = TurnOfRuntime(
             workspace_path=session.checkout,
             produced_by=runtime.produced_by,
             unsupported=[kind for kind in Kind if kind in unsupported],
             rules_files=runtime.rules_files,
         )
-        return snapshot_of(session.turn.invoked, turn, self.files)
+        return snapshot_of(turn.invoked, supplied, self.files)
 
 
 def count_call(turn: TurnState, called: ToolCalled, output_characters: int) -> None:

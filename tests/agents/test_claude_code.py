@@ -334,3 +334,26 @@ def test_a_call_that_the_user_interrupts_is_stored_with_the_next_prompt(make_lab
     assert [event.data["interrupted"] for event in lab.program.events("tool_returned")] == [True]
     assert lab.program.events("turn_ended")[0].data["reason"] == "no_stop"
     lab.note("Esc: the interrupted call is stored from the agent's own log")
+
+
+@pytest.mark.parametrize("scenario", [SUBAGENT, RESUME], ids=lambda scenario: scenario.name)
+def test_tokens_and_history_read_from_the_log_are_what_really_happened(
+    make_lab: MakeLab, scenario: Scenario
+) -> None:
+    lab = make_lab(scenario)
+    lab.run()
+
+    totals = json.loads(lab.program.te("ledger", "scan", "--host", "claude_code", "--json"))["totals"]
+    imported = json.loads(lab.program.te("import", "--json"))
+    again = json.loads(lab.program.te("import", "--json"))
+
+    sent = [request.usage for request in lab.requests()]
+    assert totals["input"] == sum(int(str(usage["input_tokens"])) for usage in sent)
+    assert totals["cache_read"] == sum(int(str(usage["cache_read_input_tokens"])) for usage in sent)
+    assert totals["cache_write_5m"] == sum(int(str(usage["cache_creation_input_tokens"])) for usage in sent)
+    assert imported["replies"] == len(sent)
+    assert len(lab.program.events("prompt_submitted")) >= len(scenario.prompts)
+    called = [str(event.data["call_id"]) for event in lab.program.events("tool_called")]
+    assert sorted(called) == lab.calls_in_requests()
+    assert (again["events"], again["skipped_lines"]) == (0, 0)
+    lab.note(f"history: {imported['turns']} turns, {imported['replies']} replies, tokens as sent")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from console_runs import keep, te
 from sessions import Telling, shell
+from transcripts import transcript_in
 
 from tokeneconomizer.console.agent_checks import CALLS_NEEDED
 from tokeneconomizer.console.checks import Check, Finding, Level, Patient, examine, ok
@@ -328,3 +329,21 @@ def test_a_store_that_heard_no_hook_says_so(patient: Patient) -> None:
     te("config", "set", "loopguard", "off")
     (finding,) = found(patient, "hearing")
     assert finding.words == "no hook was heard yet"
+
+
+def test_logs_that_were_not_imported_are_named(patient: Patient) -> None:
+    assert "no agent" in found(patient, "agents' logs")[0].words
+
+    transcript_in(patient.user_home).turn("make test")
+    assert "`te import` would read 1" in found(patient, "agents' logs")[0].words
+
+    assert te("import").status == 0
+    assert "claude_code 1; all imported" in found(patient, "agents' logs")[0].words
+
+
+def test_a_running_import_is_told(patient: Patient) -> None:
+    patient.home.create()
+    transcript_in(patient.user_home).turn("make test")
+
+    with held(patient.home.import_lock):
+        assert "being read now" in found(patient, "agents' logs")[0].words

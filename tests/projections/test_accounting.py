@@ -65,7 +65,7 @@ def usage_opened() -> Row:
     return Row("usage.opened", {"host": "claude_code", "session_id": "session-1"}, USAGE)
 
 
-def reply(seconds: int, sub_agent: str = "", **tokens: int | None) -> Row:
+def reply(seconds: int, sub_agent: str = "", message_id: str = "", **tokens: int | None) -> Row:
     fields = dict.fromkeys(
         (
             "input_tokens",
@@ -77,7 +77,8 @@ def reply(seconds: int, sub_agent: str = "", **tokens: int | None) -> Row:
     )
     fields |= {f"{name}_tokens": amount for name, amount in tokens.items()}
     at = NOON + timedelta(seconds=seconds)
-    return Row("usage.recorded", {**fields, "sub_agent": sub_agent}, USAGE, at=at)
+    about = {"message_id": message_id or f"message-{seconds}", "sub_agent": sub_agent}
+    return Row("usage.recorded", {**fields, **about}, USAGE, at=at)
 
 
 def test_the_newest_turn_of_a_main_agent_is_found_by_session_or_at_all(folded: Folded) -> None:
@@ -137,3 +138,18 @@ def test_a_sessions_sums_hold_its_sub_agents_and_say_what_no_reply_tells(folded:
     sums = session_sums(connection, "claude_code", "session-1")
     assert (sums.turns, sums.replies) == (0, 2)
     assert sums.usage == ReportedUsage(input=11, output=1, cache_read=None, cache_write=None)
+
+
+def test_a_reply_that_grew_counts_once_with_its_newest_numbers(folded: Folded) -> None:
+    folded.add(usage_opened(), reply(1, message_id="a", input=5, output=1), reply(2, input=1))
+    connection = folded.add(reply(1, message_id="a", input=5, output=90))
+    sums = session_sums(connection, "claude_code", "session-1")
+    assert (sums.replies, sums.usage.input, sums.usage.output) == (2, 6, 90)
+
+
+def test_a_turn_that_is_accounted_again_has_its_last_snapshot(folded: Folded) -> None:
+    again = Row("session.context_accounted", {"turn": 1, "snapshot": "{}"}, MAIN)
+    found = newest_turn(folded.add(started(), *turn(1, 1), *turn(2, 2), again), "session-1")
+    assert found is not None
+    assert (found.turn, found.snapshot) == (2, SNAPSHOT)
+    assert folded.view.connection().execute("SELECT snapshot FROM turns WHERE turn = 1").fetchone()[0] == "{}"

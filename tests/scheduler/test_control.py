@@ -11,7 +11,7 @@ from workbench import NOON, REPOSITORY, capturing_log, rows_of, topics_in
 
 from tokeneconomizer.domain.errors import DaemonRunning, DaemonUnreachable, TokeneconomizerError
 from tokeneconomizer.hosts.hook import wire
-from tokeneconomizer.scheduler import client, control, lock
+from tokeneconomizer.scheduler import client, control, lock, sending
 from tokeneconomizer.scheduler.building import Parts, build
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.lock import held, is_held
@@ -137,7 +137,7 @@ def test_a_command_of_another_version_is_refused_in_words(
 def test_without_a_daemon_a_command_is_stored_here_and_the_lock_let_go(tmp_path: Path) -> None:
     home = Home(tmp_path / "not made yet")
 
-    assert control.submit(home, INSTALLED) == {"setup": 1}
+    assert sending.submit(home, INSTALLED) == {"setup": 1}
     assert topics_in(home.events) == ["setup.opened", "setup.changed"]
     assert not is_held(home.lock)
     assert not home.events.with_name("events.db-wal").exists()
@@ -145,13 +145,13 @@ def test_without_a_daemon_a_command_is_stored_here_and_the_lock_let_go(tmp_path:
 
 def test_a_command_that_is_refused_here_lets_the_lock_go(home: Home) -> None:
     with pytest.raises(TokeneconomizerError, match="knows no command"):
-        control.submit(home, {"name": "unheard of"})
+        sending.submit(home, {"name": "unheard of"})
     assert not is_held(home.lock)
 
 
 def test_a_running_daemon_stores_it(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeDaemon(home, wire.encode_reply("1.0", b'{"setup": 1}'), monkeypatch) as daemon:
-        assert control.submit(home, INSTALLED) == {"setup": 1}
+        assert sending.submit(home, INSTALLED) == {"setup": 1}
 
     assert daemon.asked[0].startswith(b"TE1 command - - - ")
     assert json.loads(daemon.asked[1]) == INSTALLED
@@ -164,7 +164,7 @@ def test_what_the_daemon_refuses_is_refused(home: Home, monkeypatch: pytest.Monk
         FakeDaemon(home, reply, monkeypatch),
         pytest.raises(TokeneconomizerError, match="not today: try tomorrow"),
     ):
-        control.submit(home, INSTALLED)
+        sending.submit(home, INSTALLED)
 
 
 def test_a_daemon_that_holds_the_lock_and_does_not_answer_is_named(
@@ -172,7 +172,7 @@ def test_a_daemon_that_holds_the_lock_and_does_not_answer_is_named(
 ) -> None:
     monkeypatch.setattr(lock, "ATTEMPT_PAUSE_S", 0)
     with held(home.lock), pytest.raises(DaemonRunning):
-        control.submit(home, INSTALLED)
+        sending.submit(home, INSTALLED)
 
 
 @pytest.mark.parametrize(

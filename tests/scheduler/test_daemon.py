@@ -20,7 +20,7 @@ from workbench import rows_of, spooled_file, topics_in
 from tokeneconomizer.domain.errors import TokeneconomizerError
 from tokeneconomizer.projections.switch import current
 from tokeneconomizer.projections.table import PROJECTIONS
-from tokeneconomizer.scheduler import client, control
+from tokeneconomizer.scheduler import client, control, sending
 from tokeneconomizer.scheduler.environment import FORBIDDEN_VARIABLES
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.lock import is_held
@@ -102,10 +102,10 @@ def test_it_tells_its_state_and_takes_commands(home: Home) -> None:
         home.config.write_text("loopguard: [broken\n")
         spooled_file(home, b"{}", time_ns=SPOOLED_AT_NS)
         refused = client.ask(home, "command", {"name": "unheard of"}).data
-        policies = control.submit(home, {"name": control.POLICIES_CHANGED})
+        policies = sending.submit(home, {"name": control.POLICIES_CHANGED})
         found = status(home)
         with pytest.raises(TokeneconomizerError, match="knows no command"):
-            control.submit(home, {"name": "unheard of"})
+            sending.submit(home, {"name": "unheard of"})
 
     assert found is not None
     assert found["pid"] == daemon.pid

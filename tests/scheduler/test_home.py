@@ -35,7 +35,7 @@ def test_folders_are_for_the_user_alone(tmp_path: Path) -> None:
         os.umask(before)
 
     folders = [home.root, *(path for path in home.root.rglob("*") if path.is_dir())]
-    assert len(folders) == 5
+    assert len(folders) == 6
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
 
 

@@ -20,7 +20,7 @@ from tokeneconomizer.projections import audit, counters
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.switch import current, open_view
 from tokeneconomizer.projections.table import PROJECTIONS
-from tokeneconomizer.scheduler import rebuilding
+from tokeneconomizer.scheduler import child, rebuilding
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.rebuilding import FAILURES_MAX, Rebuilding
 
@@ -202,5 +202,5 @@ def test_the_child_has_a_clean_environment_and_goes_last(
     asyncio.run(attempts(home, log, 1))
     niceness, names = json.loads(report.read_text())
     assert niceness == 19
-    assert set(names) <= {*rebuilding.ENVIRONMENT_NAMES, "TOKENECONOMIZER_HOME", "LC_CTYPE"}
+    assert set(names) <= {*child.ENVIRONMENT_NAMES, "TOKENECONOMIZER_HOME", "LC_CTYPE"}
     assert are_outdated(home) == {False}

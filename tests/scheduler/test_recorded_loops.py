@@ -11,7 +11,7 @@ import pytest
 
 from tokeneconomizer.domain.handle import Rules
 from tokeneconomizer.hosts import neutral_calls
-from tokeneconomizer.hosts.claude_code import log
+from tokeneconomizer.hosts.claude_code import log_tail
 from tokeneconomizer.scheduler.replay import replay
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def redirects_in(path: Path, host: str) -> list[ReplayedRedirect]:
-    reader = log.read if host == "claude_code" else neutral_calls.read
+    reader = log_tail.read if host == "claude_code" else neutral_calls.read
     with path.open("rb") as lines:
         return [redirect for turn in replay(reader(lines), host, Rules()) for redirect in turn.redirects]
 

@@ -1,0 +1,48 @@
+"""
+Codex's rollouts, read as records (measured on logs of 0.140 to 0.171, older ones by their public format).
+
+A file is a thread: a session of its own, or a sub-agent's. Archiving moves it, and changes nothing in it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.hosts.log_files import files_below, mark_of
+from tokeneconomizer.hosts.log_format import LogFile
+from tokeneconomizer.hosts.recognise import CODEX as NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokeneconomizer.hosts.log_format import AgentHomes, Batch, Cursor, Wanted
+
+__all__ = ["NAME", "file_at", "files", "mark", "read"]
+
+FOLDER_VARIABLE = "CODEX_HOME"
+
+FOLDERS = ("sessions", "archived_sessions")
+
+
+def files(homes: AgentHomes) -> list[LogFile]:
+    """Return the threads' files; see `hosts.log_format.LogFormat.files`."""
+    agent = Path(homes.environment.get(FOLDER_VARIABLE) or homes.home / ".codex")
+    return [LogFile(NAME, path) for name in FOLDERS for path in files_below(agent / name, "rollout-*.jsonl")]
+
+
+def file_at(path: Path) -> LogFile:
+    """Return a file as one of this agent's."""
+    return LogFile(NAME, str(path))
+
+
+def mark(file: LogFile) -> str:
+    """Return a file's mark; see `hosts.log_format.LogFormat.mark`."""
+    return mark_of(file.path)
+
+
+def read(file: LogFile, cursor: Cursor | None, wanted: Wanted) -> Iterator[Batch]:
+    """Yield what is new in a file; see `hosts.log_format.LogFormat.read`."""
+    from tokeneconomizer.hosts.codex.log_reader import read_rollout  # noqa: PLC0415 - see hosts.logs
+
+    return read_rollout(file.path, cursor, wanted)

@@ -1,0 +1,49 @@
+"""Copilot CLI's events, read as records (measured on logs of 1.0.12 to 1.0.102)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.hosts.log_files import mark_of
+from tokeneconomizer.hosts.log_format import LogFile
+from tokeneconomizer.hosts.recognise import COPILOT as NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokeneconomizer.hosts.log_format import AgentHomes, Batch, Cursor, Wanted
+
+__all__ = ["EVENTS_FILE", "NAME", "file_at", "files", "mark", "read"]
+
+EVENTS_FILE = "events.jsonl"
+
+_SESSIONS_FOLDER = "session-state"
+
+
+def files(homes: AgentHomes) -> list[LogFile]:
+    """Return the sessions' files; see `hosts.log_format.LogFormat.files`."""
+    agent = homes.environment.get("COPILOT_HOME") or homes.home / ".copilot"
+    sessions = Path(agent) / _SESSIONS_FOLDER
+    # Versions before 1.0 wrote a file where later ones have a folder.
+    found = [*sessions.glob(f"*/{EVENTS_FILE}"), *sessions.glob("*.jsonl")]
+    return [file_at(path) for path in sorted(found)]
+
+
+def file_at(path: Path) -> LogFile:
+    """Return a file as one of this agent's."""
+    return LogFile(NAME, str(path))
+
+
+def mark(file: LogFile) -> str:
+    """Return a file's mark; see `hosts.log_format.LogFormat.mark`."""
+    return mark_of(file.path)
+
+
+def read(file: LogFile, cursor: Cursor | None, wanted: Wanted) -> Iterator[Batch]:
+    """Yield what is new in a file; see `hosts.log_format.LogFormat.read`."""
+    from tokeneconomizer.hosts.copilot.log_reader import read_session  # noqa: PLC0415 - see hosts.logs
+
+    path = Path(file.path)
+    session_id = path.parent.name if path.name == EVENTS_FILE else path.stem
+    return read_session(file.path, session_id, cursor, wanted)

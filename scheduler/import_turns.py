@@ -1,0 +1,146 @@
+"""
+An agent's log as the commands that its hooks would have sent: pure, one record after the other.
+
+What belongs to a turn comes with it, so that a turn is imported as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.domain.commands import Compact, EndTurn, ReturnCalls, SessionKey, SubmitPrompt
+from tokeneconomizer.domain.labels import label
+from tokeneconomizer.hosts.records import (
+    LoggedCompaction,
+    LoggedPrompt,
+    LoggedSession,
+    LoggedStep,
+    LoggedStop,
+)
+from tokeneconomizer.hosts.steps import Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokeneconomizer.domain.commands import Step
+    from tokeneconomizer.hosts.records import Record, ReplayRecord
+
+NO_TIME = datetime(2020, 1, 1, tzinfo=UTC)
+"""Where a log has no times at all; each record counts as a second later than the one before."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """
+    One turn, ready to be handled.
+
+    Attributes:
+        session: whose.
+        steps: what happened, each with its time.
+        is_over: whether the log shows its end; the last turn of a log may still be going on.
+
+    """
+
+    session: LoggedSession
+    key: SessionKey
+    steps: list[tuple[datetime, Step]] = field(default_factory=list)
+    is_over: bool = False
+
+    @property
+    def began_at(self) -> datetime:
+        """When its first step happened."""
+        return self.steps[0][0]
+
+
+class TurnsOfLog:
+    """Cuts the records of one log into turns, for each agent of each session in it."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._session: LoggedSession | None = None
+        self._agents: dict[SessionKey, _Agent] = {}
+
+    def take(self, record: Record) -> Iterator[Turn]:
+        """Yield the turns that a record completes."""
+        if isinstance(record, LoggedSession):
+            self._session = record
+            return
+        if self._session is None:
+            return
+        agent_id = getattr(record, "agent_id", "") or self._session.agent_id
+        key = SessionKey(self._host, label(self._session.session_id), label(agent_id))
+        agent = self._agents.get(key)
+        if agent is None:
+            agent = self._agents[key] = _Agent(self._session, key)
+        yield from agent.take(record)
+
+    def has_open_turn(self) -> bool:
+        """Whether records were taken that belong to a turn which is not over."""
+        return any(agent.is_open for agent in self._agents.values())
+
+    def rest(self) -> Iterator[Turn]:
+        """Yield the last turn of each agent."""
+        for agent in self._agents.values():
+            yield from agent.rest()
+
+
+class _Agent:
+    """The open turn of one agent."""
+
+    def __init__(self, session: LoggedSession, key: SessionKey) -> None:
+        self._session = session
+        self._key = key
+        self._pairing = Steps()
+        self._at = session.at or NO_TIME
+        self._turn = Turn(session, key)
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._turn.steps) or self._pairing.has_open_calls
+
+    def take(self, record: Record) -> Iterator[Turn]:
+        if isinstance(record, LoggedCompaction):
+            self._add(record.at, Compact(record.trigger, record.summary_characters))
+            return
+        for paired in self._pairing.take(record):
+            yield from self._take_paired(paired)
+
+    def rest(self) -> Iterator[Turn]:
+        for paired in self._pairing.flush():
+            yield from self._take_paired(paired)
+        if self._turn.steps:
+            yield self._turn
+
+    def _take_paired(self, record: ReplayRecord) -> Iterator[Turn]:
+        match record:
+            case LoggedPrompt():
+                if self._turn.steps and not self._is_only_prelude():
+                    yield self._closed()
+                prompt_id = record.prompt_id or f"line {record.line}"
+                prompt = SubmitPrompt(
+                    prompt_id, record.text, record.kind, record.tools_named, record.skills_named
+                )
+                self._add(record.at, prompt)
+            case LoggedStep():
+                self._add(record.at, ReturnCalls(record.calls, whole_step=True))
+            case LoggedStop():
+                self._add(record.at, EndTurn(record.reason))
+                yield self._closed()
+            case _:
+                return
+
+    def _is_only_prelude(self) -> bool:
+        """Whether nothing but compactions came since the last turn: they go with the next one."""
+        return all(isinstance(step, Compact) for _, step in self._turn.steps)
+
+    def _add(self, at: datetime | None, step: Step) -> None:
+        # Times never go back: the order of a log's lines is what happened.
+        self._at = max(at, self._at) if at else self._at + timedelta(seconds=1)
+        self._turn.steps.append((self._at, step))
+
+    def _closed(self) -> Turn:
+        closed, self._turn = self._turn, Turn(self._session, self._key)
+        closed.is_over = True
+        return closed
