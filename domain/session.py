@@ -15,6 +15,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from eventsourcing.domain import Aggregate
 
 from tokeneconomizer.domain import session_events as happened
+from tokeneconomizer.domain.accounting.turn import count_call
 from tokeneconomizer.domain.guard.answers import is_answer
 from tokeneconomizer.domain.guard.call_record import CallRecord
 from tokeneconomizer.domain.guard.limits import Limits
@@ -99,6 +100,7 @@ class Session(Aggregate):
         self.called: dict[str, happened.ToolCalled] = {}
         self.said: dict[int, tuple[str, str]] = {}
         self.end_is_stored = False
+        self.start_was_seen = False
         self.snapshot_version = 0
 
     @staticmethod
@@ -142,6 +144,7 @@ class Session(Aggregate):
             "returned": list(self.returned),
             "contents": self.contents,
             "end_is_stored": self.end_is_stored,
+            "start_was_seen": self.start_was_seen,
         }
 
     @classmethod
@@ -160,6 +163,7 @@ class Session(Aggregate):
         session.returned = dict.fromkeys(state["returned"])
         session.contents = dict(state["contents"])
         session.end_is_stored = state["end_is_stored"]
+        session.start_was_seen = state["start_was_seen"]
         session.snapshot_version = snapshot.originator_version
         return session
 
@@ -205,10 +209,12 @@ class Session(Aggregate):
     @_on.register
     def _(self, event: happened.SessionStarted) -> None:
         self.limits = Limits.from_json(event.limits)
+        self.start_was_seen = event.source != happened.UNSEEN
         self._remember_content(event.content_hash, event.timestamp)
 
     @_on.register
     def _(self, event: happened.SessionResumed) -> None:
+        self.start_was_seen = True
         self.phase = Phase.WORKING if self.turn.is_open else Phase.IDLE
         self.end_is_stored = False
         self.limits = Limits.from_json(event.limits)
@@ -218,14 +224,16 @@ class Session(Aggregate):
     def _(self, event: happened.PromptSubmitted) -> None:
         self.limits = Limits.from_json(event.limits)
         self._remember_content(event.content_hash, event.timestamp)
-        self._open_turn(event.turn, event.timestamp, event.prompt_id)
+        self._open_turn(event.turn, event.timestamp, event.prompt_id, is_whole=True)
 
     @_on.register
     def _(self, event: happened.ToolCalled) -> None:
         if self.has_ended(event.turn):
             return
         if not self.turn.is_open:
-            self._open_turn(event.turn, event.timestamp, prompt_id="")
+            # A sub-agent gets no prompt; a main agent's was missed, and maybe calls with it.
+            is_whole = bool(self.agent_id) and self.start_was_seen
+            self._open_turn(event.turn, event.timestamp, prompt_id="", is_whole=is_whole)
         self.turn.steps = event.step
         self.turn.step_is_open = not event.whole_step
         self.called[event.call_id] = event
@@ -240,6 +248,7 @@ class Session(Aggregate):
             return
         self.turn.remember(_call_record(called, event, self.turn.calls + 1))
         self.turn.judge(event.verdict, event.written)
+        count_call(self.turn, called, event.output_characters)
 
     @_on.register
     def _(self, _event: happened.StepEnded) -> None:
@@ -275,6 +284,7 @@ class Session(Aggregate):
     @_on.register
     def _(self, event: happened.TurnEnded) -> None:
         self.turn = TurnState(number=event.turn)
+        self.start_was_seen = False
         self.called = {}
         self.phase = Phase.IDLE
 
@@ -287,8 +297,14 @@ class Session(Aggregate):
     def _(self, _event: happened.SessionArchived) -> None:
         self.phase = Phase.ARCHIVED
 
-    def _open_turn(self, number: int, at: datetime, prompt_id: str) -> None:
-        self.turn = TurnState(number=number, is_open=True, prompt_id=prompt_id, started_at=at.timestamp())
+    def _open_turn(self, number: int, at: datetime, prompt_id: str, *, is_whole: bool) -> None:
+        self.turn = TurnState(
+            number=number,
+            is_open=True,
+            prompt_id=prompt_id,
+            started_at=at.timestamp(),
+            is_whole=is_whole,
+        )
         self.end_is_stored = False
         self.phase = Phase.WORKING
 

@@ -15,7 +15,7 @@ from eventsourcing.domain import Aggregate
 from eventsourcing.persistence import PersistenceError
 
 from tokeneconomizer.domain import session_events as happened
-from tokeneconomizer.domain.ending import archive_silent
+from tokeneconomizer.domain.ending import account_again, archive_silent
 from tokeneconomizer.domain.handle import Rules, handle
 from tokeneconomizer.domain.missed_calls import store_missed
 from tokeneconomizer.domain.session import Phase, Session
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
+    from tokeneconomizer.domain.accounting.turn import Accounting
     from tokeneconomizer.domain.commands import Delivery, HookCommand, Place, SessionKey
     from tokeneconomizer.domain.decisions import Decision
     from tokeneconomizer.domain.digests import Hasher
@@ -101,12 +102,14 @@ class Surroundings:
         settled: the command with what the agent's own log says better than its hook; it is told the prompt of
             the turn that is open, or an empty text.
         hides_hints: whether a session's agent hides messages from its user.
+        accounting: how ended turns are accounted.
 
     """
 
     place_of: Callable[[str], Place]
     settled: Callable[[HookCommand, str], HookCommand]
     hides_hints: Callable[[HookCommand], bool]
+    accounting: Accounting | None = None
 
 
 class Application:
@@ -187,6 +190,10 @@ class Application:
             return 0
         with self._whole_or_forgotten(stream_id):
             stored = store_missed(session, turn, calls, at)
+            if stored and self._surroundings.accounting:
+                # Not on a hook's path: the stream is read once more, for the rare turn with missed calls.
+                events = [*self._store.events.get(stream_id), *session.pending_events]
+                account_again(session, turn, at, self._surroundings.accounting, events)
             self._store.save(session)
         return stored
 
@@ -200,7 +207,7 @@ class Application:
         if session is None or session.phase is Phase.ARCHIVED or session.modified_on > silent_since:
             return False
         with self._whole_or_forgotten(stream_id):
-            archive_silent(session, at)
+            archive_silent(session, at, self._surroundings.accounting)
             self._store.save(session)
         return True
 
@@ -287,6 +294,7 @@ class Application:
             echo_hint=echo == "always"
             or (echo == "auto" and may_hint and self._surroundings.hides_hints(command)),
             home=self._user.home,
+            accounting=self._surroundings.accounting,
         )
 
     def _snapshot_when_due(self, session: Session) -> None:
