@@ -47,12 +47,12 @@ def rule_on(call: Call) -> CallRuling:
         return CallRuling(written=(target_name(call.target),) if call.status is CallStatus.OK else ())
     if call.kind is not CallKind.SHELL:
         return CallRuling()
-    reading = read(call.command)
-    written = _project_files(reading.edits)
+    command = read(call.command)
+    written = _project_files(command.reading.edits)
     if call.background or call.interrupted:
         # Its output is not there, or not whole.
         return CallRuling(written=written)
-    verdict = verdict_of(call.command, reading, call.exit_code, call.output)
+    verdict = verdict_of(command, call.exit_code, call.output)
     return CallRuling(verdict.verdict.value, label(verdict.rule), verdict.version, written)
 
 

@@ -118,6 +118,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 BY_KEY: dict[str, Setting] = {setting.key: setting for setting in SETTINGS}
+_DEFAULTS: dict[str, Value] = {setting.key: setting.default for setting in SETTINGS}
 
 
 def setting_of(key: str) -> Setting:
@@ -138,6 +139,12 @@ def setting_of(key: str) -> Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class _InForce:
+    values: Mapping[str, Value]
+    limits: guard.Limits
+
+
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """
     The values that the user set: globally, per host, per repository identity.
@@ -148,21 +155,29 @@ class Configuration:
     everywhere: Mapping[str, Value] = field(default_factory=dict)
     hosts: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     repositories: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    _in_force: dict[tuple[str, str], _InForce] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def get(self, key: str, *, host: str = "", repository: str = "") -> Value:
         """Return the value in force for a host and a repository."""
-        for layer in (self.repositories.get(repository, {}), self.hosts.get(host, {}), self.everywhere):
-            if key in layer:
-                return layer[key]
-        return setting_of(key).default
+        value = self._of(host, repository).values.get(key)
+        return setting_of(key).default if value is None else value
 
     def limits(self, *, host: str = "", repository: str = "") -> guard.Limits:
         """Return the guard's thresholds in force."""
-        values = {
-            name: int(self.get(f"guard.{name}", host=host, repository=repository))
-            for name in guard.Limits.__dataclass_fields__
-        }
-        return guard.Limits(**values)
+        return self._of(host, repository).limits
+
+    def _of(self, host: str, repository: str) -> _InForce:
+        """Return what is in force, merged once for each host and repository that has values of its own."""
+        name = (host if host in self.hosts else "", repository if repository in self.repositories else "")
+        found = self._in_force.get(name)
+        if found is None:
+            layers = (self.everywhere, self.hosts.get(host, {}), self.repositories.get(repository, {}))
+            values = {**_DEFAULTS, **layers[0], **layers[1], **layers[2]}
+            limits = {of: int(values[f"guard.{of}"]) for of in guard.Limits.__dataclass_fields__}
+            found = self._in_force[name] = _InForce(values, guard.Limits(**limits))
+        return found
 
 
 def _either(words: tuple[str, ...] | list[str]) -> str:

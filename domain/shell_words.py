@@ -43,6 +43,10 @@ class Token(NamedTuple):
     text: str
 
 
+_SINGLE_SPACE = Token(Kind.SPACE, " ")
+_LINE_BREAK = Token(Kind.NEWLINE, "\n")
+
+
 class Piece(NamedTuple):
     """A part of a word: bare, or the inside of a pair of quotes."""
 
@@ -143,7 +147,7 @@ def tokens_of(command: str) -> tuple[Token, ...]:
             if word:
                 tokens.append(Token(Kind.WORD, word))
             if space:
-                tokens.append(Token(Kind.NEWLINE if space == "\n" else Kind.SPACE, space))
+                tokens.append(_LINE_BREAK if space == "\n" else _SINGLE_SPACE)
             continue
         found = _SEPARATORS.match(command, position)
         kind = found.lastgroup if found else None
