@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,18 +33,22 @@ LINE_CHARACTERS = 1_000
 JSON_CHARACTERS = 64 * 1024
 """A JSON line up to this length is looked into for texts that a program wrapped."""
 
+NEEDLES_KEPT = 1_024
+"""More than all grammars together look for."""
+
 MARKER_CHARACTERS = 200
 """A longer line that speaks of truncation is text of a program, not an agent's marker."""
 
+# It starts with what it looks for and looks behind afterwards, so that the engine can skip over text without it.
 _ESCAPE = re.compile(
-    r"""
-    (?: \x1b | \\u001b | \\x1b | \\033 ) \[ [0-?]* [ -/]* (?P<letter>[@-~])   # colour, cursor, erase
-    | \x1b \] [^\x07\x1b]* (?: \x07 | \x1b\\ )                                # title, hyperlink
-    | \x1b [()] [A-Z0-9]
-    | \x1b [=>78cDEHMNOZ]
-    | \x9b [0-?]* [ -/]* [@-~]
-    | \[ (?: \d{1,3} ; ){0,6} \d{1,3} m                                       # colour without its escape
-    """,
+    r"""[\x1b\x9b\\\[](?:
+      (?: (?<=\x1b) | (?<=\\) (?: u001b | x1b | 033 ) ) \[ [0-?]* [ -/]* (?P<letter>[@-~])   # colour, cursor, erase
+    | (?<=\x1b) \] [^\x07\x1b]* (?: \x07 | \x1b\\ )                                        # title, hyperlink
+    | (?<=\x1b) [()] [A-Z0-9]
+    | (?<=\x1b) [=>78cDEHMNOZ]
+    | (?<=\x9b) [0-?]* [ -/]* [@-~]
+    | (?<=\[) (?: \d{1,3} ; ){0,6} \d{1,3} m                                               # colour without its escape
+    )""",
     re.VERBOSE,
 )
 _CURSOR_LETTERS = frozenset("ABEFGHJ")
@@ -51,6 +58,10 @@ _ERASED = "\x1a"
 """Stands for an erased line until redraws have been read; the character itself is taken out before."""
 
 _OTHER_CONTROLS = re.compile(r"[\x00-\x06\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f\ufeff]")
+_OTHER_CONTROL_BYTES = bytes([*range(7), 11, 12, *range(14, 27), *range(28, 32), 127])
+
+_DIGITS = b"0123456789"
+_WORD_WITHOUT_DIGITS = re.compile(rb"[^\s0-9]+")
 
 _NUMBERING = re.compile(r"^(?:[\w./-]{1,200}:)?\d{1,7}[:-]")
 
@@ -78,26 +89,28 @@ _MARKER_WORDS = (
 )
 
 
-class Line(NamedTuple):
-    """One line as a terminal would show it, with its number in the original output."""
-
-    number: int
-    text: str
-
-
 @dataclass(frozen=True, slots=True)
 class Output:
     """
-    All lines that were read.
+    All lines that were read, each as a terminal would show it.
 
-    `cut_at` is the index of the last line at which something was left out, if something was.
-    `plain` is the text with one-byte characters only: Python searches that several times faster.
+    Attributes:
+        lines: their texts.
+        numbers: each line's number in the original output.
+        text: all lines, joined.
+        plain: the text with one-byte characters only: Python searches that several times faster.
+        starts: where each line begins in the text.
+        pairs: which characters follow each other somewhere; see `_pairs_in`.
+        cut_at: the index of the last line at which something was left out, if something was.
+
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[str, ...]
+    numbers: Sequence[int]
     text: str
     plain: str
-    starts: tuple[int, ...]
+    starts: Sequence[int]
+    pairs: frozenset[int]
     cut_at: int | None
     found: dict[str, tuple[int, ...]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -111,28 +124,29 @@ class Output:
     def containing(self, *needles: str) -> Iterator[tuple[int, str]]:
         """Yield the index and text of each line that holds one of the needles and may be a summary."""
         for index in self.indices(*needles):
-            text = self.lines[index].text
+            text = self.lines[index]
             if len(text) <= LINE_CHARACTERS:
                 yield index, text
 
     def text_at(self, index: int) -> str:
         """Return a line's text, empty beyond both ends."""
-        return self.lines[index].text if 0 <= index < len(self.lines) else ""
+        return self.lines[index] if 0 <= index < len(self.lines) else ""
 
     def number_at(self, index: int) -> int:
         """Return a line's number in the original output."""
-        return self.lines[index].number
+        return self.numbers[index]
 
     @property
     def last(self) -> int:
         """The index of the last line that is not blank; -1 where all are."""
-        return next((i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i].text.strip()), -1)
+        return next((i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i].strip()), -1)
 
     def _with(self, needle: str) -> tuple[int, ...]:
         # Several grammars ask for the same words.
         known = self.found.get(needle)
         if known is None:
-            known = self.found[needle] = tuple(self._search(needle))
+            possible = _pairs_of(needle) <= self.pairs
+            known = self.found[needle] = tuple(self._search(needle)) if possible else ()
         return known
 
     def _search(self, needle: str) -> Iterator[int]:
@@ -147,25 +161,45 @@ class Output:
             position = text.find(needle, starts[index + 1])
 
 
+def _pairs_in(text: str) -> frozenset[int]:
+    """
+    Return which two characters stand side by side within the words of a text, digits and letter case apart.
+
+    All grammars together look for some 350 texts; of those that an output does not hold, these pairs tell
+    nineteen of twenty, in a tenth of the time that looking for them takes.
+    """
+    words = {*text.encode("ascii", "replace").lower().translate(None, _DIGITS).split()}
+    joined = b" ".join(words) + b"  "
+    even = joined[: len(joined) // 2 * 2]
+    odd = joined[1 : (len(joined) - 1) // 2 * 2 + 1]
+    return frozenset(memoryview(even).cast("H")) | frozenset(memoryview(odd).cast("H"))
+
+
+@lru_cache(maxsize=NEEDLES_KEPT)
+def _pairs_of(needle: str) -> frozenset[int]:
+    """Return the pairs that a text must have where it holds the needle."""
+    words = _WORD_WITHOUT_DIGITS.findall(needle.encode("ascii", "replace").lower())
+    return frozenset(
+        int.from_bytes(word[at : at + 2], sys.byteorder) for word in words for at in range(len(word) - 1)
+    )
+
+
 def clean(output: str, *, numbered: bool = False) -> Output:
     """Return the lines of an output; `numbered`: a search has put file names and numbers before them."""
-    found: list[Line] = []
+    lines: list[str] = []
+    numbers: list[int] = []
     cut_at: int | None = None
     for first_number, part, continues in _parts(output):
         if continues:
-            cut_at = len(found)
-        _read(part, first_number, found)
+            cut_at = len(lines)
+        _read(part, first_number, lines, numbers)
     if numbered:
-        found = [Line(line.number, _NUMBERING.sub("", line.text, count=1)) for line in found]
-    starts = []
-    position = 0
-    for line in found:
-        starts.append(position)
-        position += len(line.text) + 1
-    text = "\n".join([line.text for line in found])
+        lines = [_NUMBERING.sub("", line, count=1) for line in lines]
+    text = "\n".join(lines)
     plain = text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
-    result = Output(tuple(found), text, plain, tuple(starts), cut_at)
-    markers = [index for index in _possible_markers(result) if _is_marker(found[index].text)]
+    starts = tuple(accumulate(map((1).__add__, map(len, lines)), initial=0))
+    result = Output(tuple(lines), numbers, text, plain, starts, _pairs_in(plain), cut_at)
+    markers = [index for index in _possible_markers(result) if _is_marker(lines[index])]
     return replace(result, cut_at=max(markers, default=cut_at)) if markers else result
 
 
@@ -180,21 +214,35 @@ def _parts(output: str) -> Iterator[tuple[int, str, bool]]:
         yield output.count("\n", 0, tail_start) + 1, output[tail_start:], True
 
 
-def _read(part: str, number: int, found: list[Line]) -> None:
-    text = _OTHER_CONTROLS.sub("", part.replace("\r\n", "\n"))
+def _read(part: str, number: int, lines: list[str], numbers: list[int]) -> None:
+    text = _without_controls(part).replace("\r\n", "\n")
+    is_redrawn = "\r" in text
     if "[" in text or "\x1b" in text or "\x9b" in text:
         text = _ESCAPE.sub(_replacement, text)
+        is_redrawn = is_redrawn or "\r" in text or _ERASED in text
     if "\x08" in text:
         text = _without_backspaces(text)
     text = text.replace("\x1b", "").replace("\x07", "")
-    for line in text.split("\n"):
-        if "\r" in line:
-            found.extend(Line(number, piece) for piece in _seen_pieces(line))
-        else:
-            found.append(Line(number, line.replace(_ERASED, "").rstrip()))
-            if line.startswith(("{", "[{")) and "\\n" in line:
-                found.extend(Line(number, piece.rstrip()) for piece in _wrapped_lines(line))
+    shown = text.split("\n")
+    if not is_redrawn and "\\n" not in text:
+        lines.extend(map(str.rstrip, shown))
+        numbers.extend(range(number, number + len(shown)))
+        return
+    for line in shown:
+        pieces = _seen_pieces(line) if "\r" in line else [line.replace(_ERASED, "").rstrip()]
+        if "\r" not in line and line.startswith(("{", "[{")) and "\\n" in line:
+            pieces += [piece.rstrip() for piece in _wrapped_lines(line)]
+        lines += pieces
+        numbers += [number] * len(pieces)
         number += 1
+
+
+def _without_controls(text: str) -> str:
+    """Take out the control characters that show nothing; most outputs have none, which bytes tell fastest."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data.translate(None, _OTHER_CONTROL_BYTES)) == len(data) and "\ufeff" not in text:
+        return text
+    return _OTHER_CONTROLS.sub("", text)
 
 
 def _replacement(match: re.Match[str]) -> str:
@@ -246,15 +294,15 @@ def _wrapped_lines(line: str) -> list[str]:
 
 
 def _possible_markers(output: Output) -> list[int]:
-    lowered = output.plain.lower()
-    words = [word for word in _MARKER_WORDS if word in lowered]
+    words = [word for word in _MARKER_WORDS if _pairs_of(word) <= output.pairs]
+    lowered = output.plain.lower() if words else ""
     found = []
     for word in words:
         position = lowered.find(word)
         while position >= 0:
             index = bisect_right(output.starts, position) - 1
             found.append(index)
-            end = output.starts[index] + len(output.lines[index].text)
+            end = output.starts[index] + len(output.lines[index])
             position = lowered.find(word, end)
     return found
 
