@@ -64,7 +64,7 @@ Reaction = TypeVar("Reaction", bound="Callable[[Any, Any], None]")
 
 
 def _reacts_to(event: type[happened.SessionEvent]) -> Callable[[Reaction], Reaction]:
-    """Let a method evolve the session by events of a class; `functools` takes longer to find it than it runs."""
+    """Let a method evolve the session by events of a class; `functools` finds it slower than it runs."""
 
     def register(reaction: Reaction) -> Reaction:
         _REACTIONS[event] = reaction

@@ -154,7 +154,8 @@ class Application:
                 for event in outcome.session.pending_events
                 if isinstance(event, happened.SAYING)
             )
-            events = len(self._store.save(outcome.session))
+            events = len(outcome.session.pending_events)
+            self._store.save(outcome.session)
         self._snapshot_when_due(outcome.session)
         return Answer(outcome.decision, stream_id, said, events, outcome.dropped)
 

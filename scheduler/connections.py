@@ -126,7 +126,8 @@ class Listener:
 
     Args:
         path: of the socket; one that a dead process left there is replaced.
-        serve: serves one connection; it waits for its `Connection` alone, raises nothing and hangs up in the end.
+        serve: serves one connection; it waits for its `Connection` alone, raises nothing and hangs up in the
+            end.
 
     """
 

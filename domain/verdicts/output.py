@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
+
+from tokeneconomizer.domain.character_pairs import pairs_in, pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,21 +33,18 @@ LINE_CHARACTERS = 1_000
 JSON_CHARACTERS = 64 * 1024
 """A JSON line up to this length is looked into for texts that a program wrapped."""
 
-NEEDLES_KEPT = 1_024
-"""More than all grammars together look for."""
-
 MARKER_CHARACTERS = 200
 """A longer line that speaks of truncation is text of a program, not an agent's marker."""
 
-# It starts with what it looks for and looks behind afterwards, so that the engine can skip over text without it.
+# It starts with what it looks for and looks behind afterwards, so that the engine can skip over other text.
 _ESCAPE = re.compile(
     r"""[\x1b\x9b\\\[](?:
-      (?: (?<=\x1b) | (?<=\\) (?: u001b | x1b | 033 ) ) \[ [0-?]* [ -/]* (?P<letter>[@-~])   # colour, cursor, erase
-    | (?<=\x1b) \] [^\x07\x1b]* (?: \x07 | \x1b\\ )                                        # title, hyperlink
+      (?: (?<=\x1b) | (?<=\\) (?: u001b | x1b | 033 ) ) \[ [0-?]* [ -/]* (?P<letter>[@-~])   # colour, cursor
+    | (?<=\x1b) \] [^\x07\x1b]* (?: \x07 | \x1b\\ )                       # title, hyperlink
     | (?<=\x1b) [()] [A-Z0-9]
     | (?<=\x1b) [=>78cDEHMNOZ]
     | (?<=\x9b) [0-?]* [ -/]* [@-~]
-    | (?<=\[) (?: \d{1,3} ; ){0,6} \d{1,3} m                                               # colour without its escape
+    | (?<=\[) (?: \d{1,3} ; ){0,6} \d{1,3} m                              # colour without its escape
     )""",
     re.VERBOSE,
 )
@@ -59,9 +56,6 @@ _ERASED = "\x1a"
 
 _OTHER_CONTROLS = re.compile(r"[\x00-\x06\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f\ufeff]")
 _OTHER_CONTROL_BYTES = bytes([*range(7), 11, 12, *range(14, 27), *range(28, 32), 127])
-
-_DIGITS = b"0123456789"
-_WORD_WITHOUT_DIGITS = re.compile(rb"[^\s0-9]+")
 
 _NUMBERING = re.compile(r"^(?:[\w./-]{1,200}:)?\d{1,7}[:-]")
 
@@ -100,7 +94,7 @@ class Output:
         text: all lines, joined.
         plain: the text with one-byte characters only: Python searches that several times faster.
         starts: where each line begins in the text.
-        pairs: which characters follow each other somewhere; see `_pairs_in`.
+        pairs: which characters follow each other somewhere; see `character_pairs`.
         cut_at: the index of the last line at which something was left out, if something was.
 
     """
@@ -145,7 +139,7 @@ class Output:
         # Several grammars ask for the same words.
         known = self.found.get(needle)
         if known is None:
-            possible = _pairs_of(needle) <= self.pairs and (needle.isascii() or self.text is not self.plain)
+            possible = pairs_of(needle) <= self.pairs and (needle.isascii() or self.text is not self.plain)
             known = self.found[needle] = tuple(self._search(needle)) if possible else ()
         return known
 
@@ -159,29 +153,6 @@ class Output:
             if index + 1 >= len(starts):
                 return
             position = text.find(needle, starts[index + 1])
-
-
-def _pairs_in(text: str) -> frozenset[int]:
-    """
-    Return which two characters stand side by side within the words of a text, digits apart.
-
-    All grammars together look for some 350 texts; of those that an output does not hold, these pairs tell
-    nineteen of twenty, in a tenth of the time that looking for them takes.
-    """
-    words = {*text.encode("ascii", "replace").translate(None, _DIGITS).split()}
-    joined = b" ".join(words) + b"  "
-    even = joined[: len(joined) // 2 * 2]
-    odd = joined[1 : (len(joined) - 1) // 2 * 2 + 1]
-    return frozenset(memoryview(even).cast("H")) | frozenset(memoryview(odd).cast("H"))
-
-
-@lru_cache(maxsize=NEEDLES_KEPT)
-def _pairs_of(needle: str) -> frozenset[int]:
-    """Return the pairs that a text must have where it holds the needle."""
-    words = _WORD_WITHOUT_DIGITS.findall(needle.encode("ascii", "replace"))
-    return frozenset(
-        int.from_bytes(word[at : at + 2], sys.byteorder) for word in words for at in range(len(word) - 1)
-    )
 
 
 def clean(output: str, *, numbered: bool = False) -> Output:
@@ -198,7 +169,7 @@ def clean(output: str, *, numbered: bool = False) -> Output:
     text = "\n".join(lines)
     plain = text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
     starts = tuple(accumulate(map((1).__add__, map(len, lines)), initial=0))
-    result = Output(tuple(lines), numbers, text, plain, starts, _pairs_in(plain), cut_at)
+    result = Output(tuple(lines), numbers, text, plain, starts, pairs_in(plain), cut_at)
     markers = [index for index in _possible_markers(result) if _is_marker(lines[index])]
     return replace(result, cut_at=max(markers, default=cut_at)) if markers else result
 
@@ -297,7 +268,7 @@ def _possible_markers(output: Output) -> list[int]:
     words = [
         word
         for word in _MARKER_WORDS
-        if any(_pairs_of(said) <= output.pairs for said in (word, word.title(), word.upper()))
+        if any(pairs_of(said) <= output.pairs for said in (word, word.title(), word.upper()))
     ]
     lowered = output.plain.lower() if words else ""
     found = []
