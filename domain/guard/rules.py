@@ -107,11 +107,10 @@ def _attempts(
     """Return one equal call per step, oldest first, each within `span` calls of the next."""
     found = [newest]
     for call in reversed(window):
-        if call.step == found[-1].step or not is_equal(call):
-            continue
         if found[-1].number - call.number > span:
             break
-        found.append(call)
+        if call.step != found[-1].step and is_equal(call):
+            found.append(call)
     return found[::-1]
 
 
