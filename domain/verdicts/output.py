@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tokeneconomizer.domain.character_pairs import pairs_in, pairs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 WHOLE_CHARACTERS = 256 * 1024
 """Up to here all is read: a hook must answer in milliseconds whatever a test prints."""
@@ -110,14 +110,21 @@ class Output:
 
     def indices(self, *needles: str) -> Sequence[int]:
         """Return in order the index of each line that holds one of the needles."""
+        if len(needles) == 1:
+            return self._with(needles[0])
         hits = [hit for needle in needles if (hit := self._with(needle))]
         if len(hits) < 2:  # noqa: PLR2004 - nothing to merge
             return hits[0] if hits else ()
         return sorted({index for hit in hits for index in hit})
 
-    def containing(self, *needles: str) -> Iterator[tuple[int, str]]:
-        """Yield the index and text of each line that holds one of the needles and may be a summary."""
-        for index in self.indices(*needles):
+    def containing(self, *needles: str) -> Iterable[tuple[int, str]]:
+        """Give the index and text of each line that holds one of the needles and may be a summary."""
+        indices = self.indices(*needles)
+        # Nearly always there is none: a generator would be made for nothing.
+        return self._short_lines(indices) if indices else ()
+
+    def _short_lines(self, indices: Sequence[int]) -> Iterator[tuple[int, str]]:
+        for index in indices:
             text = self.lines[index]
             if len(text) <= LINE_CHARACTERS:
                 yield index, text
