@@ -58,9 +58,10 @@ class Connection:
     def __init__(self, accepted: socket.socket, seconds_max: float) -> None:
         self._loop = asyncio.get_running_loop()
         self._socket = accepted
-        self._may_block_until = self._loop.time() + AT_ONCE_S
+        now = self._loop.time()
+        self._may_block_until = now + AT_ONCE_S
+        self._deadline = now + seconds_max
         self._is_patient = False
-        self.allow(seconds_max)
 
     def allow(self, seconds_max: float) -> None:
         """Give the client so much time from now on."""
@@ -87,11 +88,14 @@ class Connection:
 
     async def send(self, data: bytes) -> None:
         """Send all of it, unless the client went away or its time is over."""
-        with suppress(OSError):
+        try:
+            sent = self._socket.send(data, socket.MSG_DONTWAIT)
+        except BlockingIOError:
             sent = 0
-            with suppress(BlockingIOError):
-                sent = self._socket.send(data, socket.MSG_DONTWAIT)
-            if sent < len(data):
+        except OSError:
+            return
+        if sent < len(data):
+            with suppress(OSError):
                 await self._be_patient()
                 async with asyncio.timeout_at(self._deadline):
                     await self._loop.sock_sendall(self._socket, data[sent:])
@@ -101,8 +105,10 @@ class Connection:
         self._socket.close()
 
     def _received_at_once(self) -> bytes | None:
-        with suppress(BlockingIOError):
+        try:
             return self._socket.recv(CHUNK_BYTES, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            pass
         if self._is_patient or self._loop.time() > self._may_block_until:
             return None
         self._socket.settimeout(AT_ONCE_S)
