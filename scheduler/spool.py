@@ -67,9 +67,14 @@ class Spool:
             return []
         return [self._folder / name for name in sorted(names, key=_order)]
 
-    def drain(self, calls: HookCalls) -> int:
+    def drain(self, calls: HookCalls, *, by_names: bool = False) -> int:
         """
         Store what waits; return how many calls were stored.
+
+        Args:
+            calls: stores them.
+            by_names: read the names also where the folder's time says that it is empty still, which not every
+                file system keeps.
 
         Raises:
             Exception: whatever a failing store raises; what is left stays in the spool.
@@ -77,7 +82,7 @@ class Spool:
         """
         # Asked before each live call: one look at the folder's time costs a fifth of reading its names.
         changed_ns = self._changed_ns()
-        if changed_ns is not None and changed_ns == self._changed_ns_when_empty:
+        if changed_ns is not None and changed_ns == self._changed_ns_when_empty and not by_names:
             return 0
         self._tidy_once()
         waiting = self.waiting()

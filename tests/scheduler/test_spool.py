@@ -82,6 +82,15 @@ def test_a_call_that_comes_after_the_spool_was_seen_empty_is_stored(bench: Workb
     assert prompts(bench) == ["prompt-1"]
 
 
+def test_the_timer_finds_a_call_also_where_the_folders_time_does_not_tell(bench: Workbench) -> None:
+    os.utime(bench.home.spool, ns=(0, 0))
+    assert bench.spool.drain(bench.calls) == 0
+    spool_prompt(bench, 1)
+    os.utime(bench.home.spool, ns=(0, 0))
+
+    assert bench.spool.drain(bench.calls, by_names=True) == 1
+
+
 def test_a_call_that_is_answered_already_is_stored_and_decides_nothing(bench: Workbench) -> None:
     for number in range(6):
         for part, payload in enumerate(hooks.failing_step(f"call-{number}")):
