@@ -47,11 +47,19 @@ _EXIT_STATUS_MAX = 255
 _NAMES_KEPT = 2
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
+# An abbreviated commit has seven.
+HEXADECIMAL_CHARACTERS_MIN = 7
+
 # Every expression of the chain starts with what it looks for and looks behind afterwards, so that the engine
 # can skip over text without it: the chain is three times as fast.
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _HEXADECIMAL = re.compile(
     r"[0-9a-fA-F](?<![\w-].)(?:x[0-9a-fA-F]++|[0-9a-fA-F]{6,127}+(?:(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?)(?!\w)",
+)
+# Digits and letters of hexadecimal numbers are `h`, the rest but `x` is blank.
+_HEXADECIMAL_SHAPE = bytes(
+    ord("h") if chr(code) in "0123456789abcdefABCDEF" else code if chr(code) == "x" else ord(" ")
+    for code in range(256)
 )
 _DIGIT = re.compile(r"[0-9]")
 _LETTERS_FOR_DIGITS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
@@ -117,7 +125,10 @@ def mask_hexadecimal(text: str) -> str:
         word = run.group()
         return "<hex>" if _DIGIT.search(word) and not word.isdigit() else word
 
-    return _HEXADECIMAL.sub(masked, text)
+    # Half the letters of a text may begin such a word; whether any run is long enough is found out faster.
+    shape = text.encode("ascii", "replace").translate(_HEXADECIMAL_SHAPE)
+    is_possible = b"h" * HEXADECIMAL_CHARACTERS_MIN in shape or b"hxh" in shape
+    return _HEXADECIMAL.sub(masked, text) if is_possible else text
 
 
 def mask_paths(text: str) -> str:
