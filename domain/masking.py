@@ -32,7 +32,7 @@ RESULT_TAIL_CHARACTERS_MAX = 4_096
 FAILURE_HEAD_CHARACTERS_MAX = 16_384
 FAILURE_TAIL_CHARACTERS_MAX = 16_384
 # Finding out which marks a shorter text may hold takes longer than looking for all of them.
-SEARCHED_AT_ONCE_CHARACTERS_MAX = 2_048
+SEARCHED_AT_ONCE_CHARACTERS_MAX = 4_096
 # The first errors are causes, the last ones summaries; what lies between repeats them.
 ERROR_LINES_FIRST_MAX = 6
 ERROR_LINES_LAST_MAX = 6
