@@ -11,6 +11,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,12 @@ HASH_BYTES = 8
 _KEY_BYTES_MAX = 64
 # Arguments so deep that they cannot be written down are not told apart.
 _TOO_DEEP = "[nested too deeply]"
+
+# An agent runs its tests again and again; a longer command is hardly typed twice.
+COMMANDS_KEPT = 64
+KEPT_COMMAND_CHARACTERS_MAX = 500
+# At most 60 KB, for the calls of some steps.
+LABELS_KEPT = 256
 
 # Where one of these stands, white space may be part of a word.
 _QUOTING = re.compile(r"[\"'\\]|<<")
@@ -173,12 +180,13 @@ class Hasher:
         return state.hexdigest()
 
 
+_COMPACT_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+
+
 def canonical_json(arguments: Mapping[str, object]) -> str:
     """Write arguments as compact JSON with sorted keys: equal ones give equal text."""
     try:
-        return json.dumps(
-            dict(arguments), sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str
-        )
+        return _COMPACT_JSON.encode(dict(arguments))
     except (RecursionError, ValueError):
         return _TOO_DEEP
 
@@ -226,7 +234,7 @@ def digest_call(call: Call, hasher: Hasher, home: str, *, is_red: bool = False) 
 
     """
     arguments = canonical_json(call.arguments)
-    command = redact_command(call.command, home) if call.command else ""
+    command, template = _safe_command(call.command, home)
     failed = is_red or call.status is not CallStatus.OK
     words, lines = failure_signature(call.output) if failed else ("", "")
     if call.status is CallStatus.FAILED and not words and call.exit_code:
@@ -239,7 +247,7 @@ def digest_call(call: Call, hasher: Hasher, home: str, *, is_red: bool = False) 
         target=_target_of(call),
         target_hash=hasher.hash(call.target) if call.target else "",
         command=command,
-        command_template=template_of(command) if command else "",
+        command_template=template,
         input_characters=utf16_length(json_text(call.arguments)),
         arguments_hash=hasher.hash(_telling_arguments(call, arguments)),
         edit_hash=hasher.hash(call.edited) if call.kind is CallKind.EDIT else "",
@@ -261,6 +269,21 @@ def _target_of(call: Call) -> str:
     return target_name(call.target)
 
 
+def _safe_command(command: str, home: str) -> tuple[str, str]:
+    """Return the redacted command line and its template."""
+    if len(command) > KEPT_COMMAND_CHARACTERS_MAX:
+        return _redacted(command, home)
+    return _redacted_and_kept(command, home)
+
+
+def _redacted(command: str, home: str) -> tuple[str, str]:
+    safe = redact_command(command, home) if command else ""
+    return safe, template_of(safe) if safe else ""
+
+
+_redacted_and_kept = lru_cache(maxsize=COMMANDS_KEPT)(_redacted)
+
+
 def _telling_arguments(call: Call, arguments: str) -> str:
     """Return the arguments that tell one call from another; outside quotes, blanks tell no commands apart."""
     if call.kind is not CallKind.SHELL:
@@ -274,6 +297,10 @@ def _telling_arguments(call: Call, arguments: str) -> str:
 
 def _label(name: str, characters_max: int) -> str:
     """Put a foreign name on one line, bounded, without control characters and secrets."""
-    return mask_known_secrets(_LINE_BREAKS.sub(" ", scrub(name[: characters_max * 2])).strip())[
-        :characters_max
-    ]
+    return _safe_label(name[: characters_max * 2])[:characters_max] if name else ""
+
+
+# Names of tools come again with each call, ids of calls with their result and with their step.
+@lru_cache(maxsize=LABELS_KEPT)
+def _safe_label(name: str) -> str:
+    return mask_known_secrets(_LINE_BREAKS.sub(" ", scrub(name)).strip())

@@ -6,7 +6,7 @@ The daemon is the only one that runs it, or a command that holds the daemon's lo
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,7 +23,7 @@ from tokeneconomizer.domain.session_snapshot import SessionSnapshot
 from tokeneconomizer.domain.setup import Setup, policy_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -112,6 +112,24 @@ class Surroundings:
     accounting: Accounting | None = None
 
 
+class _WholeOrForgotten:
+    """Forgets a stream's cached state when it cannot be saved: the next call reads it anew."""
+
+    __slots__ = ("_store", "_stream_id")
+
+    def __init__(self, store: EventStore, stream_id: UUID) -> None:
+        self._store = store
+        self._stream_id = stream_id
+
+    def __enter__(self) -> None:
+        """Go on."""
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Forget the state after any failure."""
+        if kind is not None:
+            self._store.evict(self._stream_id)
+
+
 class Application:
     """
     The one place where commands become events.
@@ -159,7 +177,8 @@ class Application:
                 for event in outcome.session.pending_events
                 if isinstance(event, happened.SAYING)
             )
-            events = len(self._store.save(outcome.session))
+            events = len(outcome.session.pending_events)
+            self._store.save(outcome.session)
         self._snapshot_when_due(outcome.session)
         return Answer(outcome.decision, stream_id, said, events, outcome.dropped)
 
@@ -272,14 +291,8 @@ class Application:
             raise TypeError(message)
         return found
 
-    @contextmanager
-    def _whole_or_forgotten(self, stream_id: UUID) -> Iterator[None]:
-        """Forget the stream's cached state when it cannot be saved: the next call reads it anew."""
-        try:
-            yield
-        except BaseException:
-            self._store.evict(stream_id)
-            raise
+    def _whole_or_forgotten(self, stream_id: UUID) -> _WholeOrForgotten:
+        return _WholeOrForgotten(self._store, stream_id)
 
     def _rules(self, command: HookCommand, session: Session | None) -> Rules:
         configuration = self._configuration()
