@@ -55,13 +55,13 @@ def rule_on(call: Call) -> CallRuling:
         return CallRuling(written=(target_name(call.target),) if call.status is CallStatus.OK else ())
     if call.kind not in {CallKind.SHELL, CallKind.WAIT} or not call.command:
         return CallRuling()
-    reading = read(call.command)
+    command = read(call.command)
     # Who waits for a command gets its output; what it writes was told when it was started.
-    written = _project_files(reading.edits) if call.kind is CallKind.SHELL else ()
+    written = _project_files(command.reading.edits) if call.kind is CallKind.SHELL else ()
     if call.background or call.interrupted:
         # Its output is not there, or not whole.
         return CallRuling(written=written)
-    verdict = verdict_of(call.command, reading, call.exit_code, call.output)
+    verdict = verdict_of(command, call.exit_code, call.output)
     return CallRuling(verdict.verdict.value, label(verdict.rule), verdict.version, written)
 
 

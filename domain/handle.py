@@ -37,6 +37,7 @@ from tokeneconomizer.domain.session import Session
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tokeneconomizer.domain.accounting.turn import Accounting
     from tokeneconomizer.domain.digests import Call
 
 SAME_CONTENT_WITHIN_S = 2.0
@@ -54,6 +55,7 @@ class Rules:
         language: `en` or `zh`, for what is said.
         echo_hint: whether the model has to repeat a hint, because the agent hides it.
         home: the user's home folder, shortened in stored command lines.
+        accounting: how ended turns are accounted; None in a replay, which is about the guard alone.
 
     """
 
@@ -62,6 +64,7 @@ class Rules:
     language: str = "en"
     echo_hint: bool = False
     home: str = ""
+    accounting: Accounting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,7 @@ class _Handling:
         if isinstance(step, StartSession):
             return self._start(session, step)
         if session is None:
-            session = self._begin(StartSession(source="unseen"))
+            session = self._begin(StartSession(source=happened.UNSEEN))
         decision, dropped = NOTHING, ""
         match step:
             case SubmitPrompt():
@@ -313,7 +316,7 @@ class _Handling:
         return ""
 
     def _end_turn(self, session: Session, reason: str) -> None:
-        end_turn(session, reason, self._delivery.at, self._delivery.delivery_id)
+        end_turn(session, reason, self._delivery.at, self._delivery.delivery_id, self._rules.accounting)
 
     def _is_repeated(self, session: Session, content: str) -> bool:
         ago_s = session.seconds_since_content(content, self._delivery.at)

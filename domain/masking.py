@@ -6,8 +6,11 @@ thrown away; in words a failure says only what `failure_words` lists.
 """
 
 import re
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 
+from tokeneconomizer.domain.character_pairs import pairs_in, pairs_of
 from tokeneconomizer.domain.failure_words import (
     CLASS_NAME,
     CODE,
@@ -28,6 +31,8 @@ RESULT_TAIL_CHARACTERS_MAX = 4_096
 # Errors are looked for in more: finding lines is cheaper than masking them, and a cause may stand far up.
 FAILURE_HEAD_CHARACTERS_MAX = 16_384
 FAILURE_TAIL_CHARACTERS_MAX = 16_384
+# Finding out which marks a shorter text may hold takes longer than looking for all of them.
+SEARCHED_AT_ONCE_CHARACTERS_MAX = 4_096
 # The first errors are causes, the last ones summaries; what lies between repeats them.
 ERROR_LINES_FIRST_MAX = 6
 ERROR_LINES_LAST_MAX = 6
@@ -44,11 +49,19 @@ _NAMES_KEPT = 2
 BEFORE_TALLY_CHARACTERS = 20
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
+# An abbreviated commit has seven.
+HEXADECIMAL_CHARACTERS_MIN = 7
+
 # Every expression of the chain starts with what it looks for and looks behind afterwards, so that the engine
 # can skip over text without it: the chain is three times as fast.
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _HEXADECIMAL = re.compile(
     r"[0-9a-fA-F](?<![\w-].)(?:x[0-9a-fA-F]++|[0-9a-fA-F]{6,127}+(?:(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?)(?!\w)",
+)
+# Digits and letters of hexadecimal numbers are `h`, the rest but `x` is blank.
+_HEXADECIMAL_SHAPE = bytes(
+    ord("h") if chr(code) in "0123456789abcdefABCDEF" else code if chr(code) == "x" else ord(" ")
+    for code in range(256)
 )
 _DIGIT = re.compile(r"[0-9]")
 _DIGITS = re.compile(r"[0-9]++")
@@ -169,7 +182,10 @@ def mask_hexadecimal(text: str) -> str:
         word = run.group()
         return "<hex>" if _DIGIT.search(word) and not word.isdigit() else word
 
-    return _HEXADECIMAL.sub(masked, text)
+    # Half the letters of a text may begin such a word; whether any run is long enough is found out faster.
+    shape = text.encode("ascii", "replace").translate(_HEXADECIMAL_SHAPE)
+    is_possible = b"h" * HEXADECIMAL_CHARACTERS_MIN in shape or b"hxh" in shape
+    return _HEXADECIMAL.sub(masked, text) if is_possible else text
 
 
 def mask_paths(text: str) -> str:
@@ -243,13 +259,20 @@ def failure_signature(text: str) -> tuple[str, str]:
 def _error_lines(text: str) -> list[str]:
     """Find the first and the last lines that tell of an error."""
     small = text.lower()
-    marks = [mark for mark in ERROR_MARKS if mark in small]
-    lines = zip(text.split("\n"), small.split("\n"), strict=True) if marks else ()
-    found = dict.fromkeys(
-        line.strip()[:ERROR_LINE_CHARACTERS_MAX]
-        for line, small_line in lines
-        if any(map(small_line.__contains__, marks))
-    )
+    marks: Sequence[str] = ERROR_MARKS
+    if len(small) > SEARCHED_AT_ONCE_CHARACTERS_MAX:
+        pairs = pairs_in(small)
+        marks = [mark for mark in marks if pairs_of(mark) <= pairs]
+    lines = text.split("\n")
+    starts = tuple(accumulate(map((1).__add__, map(len, small.split("\n"))), initial=0))
+    places: set[int] = set()
+    for mark in marks:
+        position = small.find(mark)
+        while position >= 0:
+            place = bisect_right(starts, position) - 1
+            places.add(place)
+            position = small.find(mark, starts[place + 1])
+    found = dict.fromkeys(lines[place].strip()[:ERROR_LINE_CHARACTERS_MAX] for place in sorted(places))
     distinct = [line for line in found if _tells(line)]
     if len(distinct) <= ERROR_LINES_FIRST_MAX + ERROR_LINES_LAST_MAX:
         return distinct

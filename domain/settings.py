@@ -142,6 +142,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 BY_KEY: dict[str, Setting] = {setting.key: setting for setting in SETTINGS}
+_DEFAULTS: dict[str, Value] = {setting.key: setting.default for setting in SETTINGS}
 
 
 def setting_of(key: str) -> Setting:
@@ -162,6 +163,12 @@ def setting_of(key: str) -> Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class _InForce:
+    values: Mapping[str, Value]
+    limits: guard.Limits
+
+
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """
     The values that the user set: globally, per host, per repository identity.
@@ -172,27 +179,38 @@ class Configuration:
     everywhere: Mapping[str, Value] = field(default_factory=dict)
     hosts: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     repositories: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    _in_force: dict[tuple[str, str], _InForce] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def get(self, key: str, *, host: str = "", repository: str = "") -> Value:
         """Return the value in force for a host and a repository."""
-        for layer in (self.repositories.get(repository, {}), self.hosts.get(host, {}), self.everywhere):
-            if key in layer:
-                return layer[key]
-        return setting_of(key).default
+        value = self._of(host, repository).values.get(key)
+        return setting_of(key).default if value is None else value
 
     def limits(self, *, host: str = "", repository: str = "") -> guard.Limits:
         """Return the guard's thresholds in force."""
-        values = {
-            name: int(self.get(f"guard.{name}", host=host, repository=repository))
-            for name in guard.Limits.__dataclass_fields__
-            if f"guard.{name}" in BY_KEY
-        }
-        off = [
-            setting.key.rpartition(".")[2]
-            for setting in GUARD_RULES
-            if self.get(setting.key, host=host, repository=repository) == "off"
-        ]
-        return guard.Limits(**values, rules_off=" ".join(off))
+        return self._of(host, repository).limits
+
+    def _of(self, host: str, repository: str) -> _InForce:
+        """Return what is in force, merged once for each host and repository that has values of its own."""
+        name = (host if host in self.hosts else "", repository if repository in self.repositories else "")
+        found = self._in_force.get(name)
+        if found is None:
+            layers = (self.everywhere, self.hosts.get(host, {}), self.repositories.get(repository, {}))
+            values = {**_DEFAULTS, **layers[0], **layers[1], **layers[2]}
+            found = self._in_force[name] = _InForce(values, _limits_of(values))
+        return found
+
+
+def _limits_of(values: Mapping[str, Value]) -> guard.Limits:
+    numbers = {
+        name: int(values[f"guard.{name}"])
+        for name in guard.Limits.__dataclass_fields__
+        if f"guard.{name}" in BY_KEY
+    }
+    off = [setting.key.rpartition(".")[2] for setting in GUARD_RULES if values[setting.key] == "off"]
+    return guard.Limits(**numbers, rules_off=" ".join(off))
 
 
 def _either(words: tuple[str, ...] | list[str]) -> str:

@@ -1,4 +1,4 @@
-"""The guard's memory of one turn: counters and a bounded window of calls, nothing that grows."""
+"""The memory of one turn: counters, sums and a bounded window of calls, nothing that grows with it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokeneconomizer.domain.guard.call_record import CallRecord
+
+from tokeneconomizer.domain.accounting.invocations import Invoked
 
 WINDOW_CALLS = 64
 """Three times the widest span that a rule looks at, and more than the waits that are allowed in a row."""
@@ -48,6 +50,8 @@ class TurnState:
         hint_version: version of the StopHinted event, or 0.
         outcome: what the last test run says of the turn, as in TurnEnded.
         written: base names of the files that were written, the latest last.
+        is_whole: whether all that it invoked was seen and counted.
+        invoked: what its calls put into the context.
 
     """
 
@@ -66,6 +70,8 @@ class TurnState:
     hint_version: int = 0
     outcome: str = UNVERIFIED
     written: dict[str, None] = field(default_factory=dict)
+    is_whole: bool = False
+    invoked: Invoked = field(default_factory=Invoked)
 
     @property
     def step_of_next_call(self) -> int:

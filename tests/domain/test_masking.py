@@ -9,6 +9,7 @@ from tokeneconomizer.domain.masking import (
     RESULT_TAIL_CHARACTERS_MAX,
     SIGNATURE_CHARACTERS_MAX,
     failure_signature,
+    mask_hexadecimal,
     mask_result,
 )
 
@@ -225,3 +226,9 @@ def test_the_words_come_from_the_closed_vocabulary(pieces: list[str]) -> None:
         "E0425",
     }
     assert all(word in known for word in words.split(", ") if word)
+
+
+@given(st.text(alphabet="0123456789abcdefxABCg -\n", max_size=60))
+def test_a_look_at_the_shape_first_misses_no_hexadecimal_number(text: str) -> None:
+    # The long run, which any look must find, keeps the first text from being passed over.
+    assert mask_hexadecimal(text) == mask_hexadecimal(f"{text}\n{'0a' * 4}").removesuffix("\n<hex>")
