@@ -26,6 +26,7 @@ from tokeneconomizer.hosts.log_format import AgentHomes, LogFile, Wanted
 from tokeneconomizer.hosts.logs import LOGS, find
 from tokeneconomizer.hosts.records import LoggedSession, LoggedUsage, SkippedLine
 from tokeneconomizer.projections.event_log import EventLog
+from tokeneconomizer.scheduler.accounting_hosts import accounting_of
 from tokeneconomizer.scheduler.child import EXIT_BUSY, EXIT_FAILED, LOWEST_PRIORITY
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.import_turns import TurnsOfLog
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 MARKS_NAME = "imported.msgpack"
 
-READING_VERSION = 1
+READING_VERSION = 2
 """Raised whenever a log comes to more than before: all files are then looked at again."""
 
 SETTLED_S = 3_600
@@ -89,7 +90,9 @@ def main(arguments: Sequence[str]) -> int:
             Sending(home) as sending,
         ):
             places = LogPlaces(str(Path.home()))
-            ground = Ground(log, Hasher(home.key()), str(Path.home()), places.of, sending.send)
+            accounting = accounting_of(homes.home, homes.environment)
+            hasher, user_home = Hasher(home.key()), str(Path.home())
+            ground = Ground(log, hasher, user_home, places.of, sending.send, accounting)
             summary = Import(ground, home.cache).run(find(homes, LOGS))
     except DaemonRunning as error:
         sys.stderr.write(f"{error}\n")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.domain.accounting.told import NOTHING_TOLD
 from tokeneconomizer.domain.commands import Compact, EndTurn, ReturnCalls, SessionKey, SubmitPrompt
 from tokeneconomizer.domain.labels import label
 from tokeneconomizer.hosts.records import (
@@ -18,12 +19,15 @@ from tokeneconomizer.hosts.records import (
     LoggedSession,
     LoggedStep,
     LoggedStop,
+    LoggedUsage,
 )
 from tokeneconomizer.hosts.steps import Steps
+from tokeneconomizer.scheduler.told_contexts import ToldContexts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokeneconomizer.domain.accounting.told import ToldContext
     from tokeneconomizer.domain.commands import Step
     from tokeneconomizer.hosts.records import Record, ReplayRecord
 
@@ -39,6 +43,7 @@ class Turn:
     Attributes:
         session: whose.
         steps: what happened, each with its time.
+        told: what the log tells of its context.
         is_over: whether the log shows its end; the last turn of a log may still be going on.
 
     """
@@ -46,12 +51,18 @@ class Turn:
     session: LoggedSession
     key: SessionKey
     steps: list[tuple[datetime, Step]] = field(default_factory=list)
+    told: ToldContext = NOTHING_TOLD
     is_over: bool = False
 
     @property
     def began_at(self) -> datetime:
         """When its first step happened."""
         return self.steps[0][0]
+
+    @property
+    def ended_at(self) -> datetime:
+        """When its last step happened."""
+        return self.steps[-1][0]
 
 
 class TurnsOfLog:
@@ -69,7 +80,8 @@ class TurnsOfLog:
             return
         if self._session is None:
             return
-        agent_id = getattr(record, "agent_id", "") or self._session.agent_id
+        about = record.usage if isinstance(record, LoggedUsage) else record
+        agent_id = getattr(about, "agent_id", "") or self._session.agent_id
         key = SessionKey(self._host, label(self._session.session_id), label(agent_id))
         agent = self._agents.get(key)
         if agent is None:
@@ -95,6 +107,7 @@ class _Agent:
         self._pairing = Steps()
         self._at = session.at or NO_TIME
         self._turn = Turn(session, key)
+        self._contexts = ToldContexts()
 
     @property
     def is_open(self) -> bool:
@@ -104,6 +117,7 @@ class _Agent:
         if isinstance(record, LoggedCompaction):
             self._add(record.at, Compact(record.trigger, record.summary_characters))
             return
+        self._contexts.take(record)
         for paired in self._pairing.take(record):
             yield from self._take_paired(paired)
 
@@ -111,6 +125,7 @@ class _Agent:
         for paired in self._pairing.flush():
             yield from self._take_paired(paired)
         if self._turn.steps:
+            self._turn.told = self._contexts.of_turn()
             yield self._turn
 
     def _take_paired(self, record: ReplayRecord) -> Iterator[Turn]:
@@ -118,6 +133,7 @@ class _Agent:
             case LoggedPrompt():
                 if self._turn.steps and not self._is_only_prelude():
                     yield self._closed()
+                self._contexts.begin_turn()
                 prompt_id = record.prompt_id or f"line {record.line}"
                 prompt = SubmitPrompt(
                     prompt_id, record.text, record.kind, record.tools_named, record.skills_named
@@ -142,5 +158,7 @@ class _Agent:
 
     def _closed(self) -> Turn:
         closed, self._turn = self._turn, Turn(self._session, self._key)
+        closed.told = self._contexts.of_turn()
         closed.is_over = True
+        self._contexts.begin_turn()
         return closed

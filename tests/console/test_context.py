@@ -13,6 +13,7 @@ from context_fixtures import CONTEXTS, SNAPSHOT, breakdown_of
 from sessions import Telling, shell
 
 from tokeneconomizer.console.commands.context import command
+from tokeneconomizer.domain.accounting.rules import RulesFiles
 from tokeneconomizer.domain.accounting.turn import Accounting, Runtime
 from tokeneconomizer.domain.errors import BadAccounting
 from tokeneconomizer.domain.handle import Rules
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 WORKSPACE = "/home/dev/project"
 ACCOUNTING = Accounting(
-    {"claude_code": Runtime("claude_code", ("CLAUDE.md",))},
+    {"claude_code": Runtime("claude_code", RulesFiles(in_workspace=(("CLAUDE.md",),)))},
     FakeContextFiles({f"{WORKSPACE}/CLAUDE.md": b"x" * 370}),
 )
 CALL = {"toolUseId": "1", "toolName": "Bash", "input": {"command": "ls"}, "resultContent": "abc"}

@@ -12,6 +12,7 @@ from sessions import edit, shell
 from stores import NOON
 from workbench import capturing_log
 
+from tokeneconomizer.domain.accounting.told import NOTHING_TOLD
 from tokeneconomizer.domain.call_ruling import CallRuling
 from tokeneconomizer.domain.commands import (
     Delivery,
@@ -218,8 +219,8 @@ def test_a_turn_is_accounted_again_when_calls_of_it_are_found(accounted: Parts) 
     call = edit("a", "b", call_id="call-2")
     missed = MissedCall(2, digest_call(call, Hasher(b"k"), ""), CallRuling())
 
-    assert accounted.application.calls_missed(ONE_SESSION, 1, [missed], NOON) == 1
-    assert accounted.application.calls_missed(ONE_SESSION, 1, [missed], NOON) == 0
+    assert accounted.application.calls_missed(ONE_SESSION, 1, [missed], NOON, NOTHING_TOLD) == 1
+    assert accounted.application.calls_missed(ONE_SESSION, 1, [missed], NOON, NOTHING_TOLD) == 0
 
     entries = newest_snapshot(accounted)["entries"]
     assert isinstance(before["entries"], dict)

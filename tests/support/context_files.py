@@ -33,6 +33,9 @@ class FakeContextFiles:
         found = self._files.get(path)
         return None if found is None else len(found)
 
+    def modified_at(self, path: str) -> float | None:
+        return 0 if any(file == path or file.startswith(f"{path}/") for file in self._files) else None
+
     def skills_in(self, place: SkillPlace, workspace_path: str) -> list[SkillFile]:
         if place.root is Root.PROJECT:
             bases = self._project_folders(workspace_path)

@@ -10,6 +10,7 @@ import pytest
 from context_files import FakeContextFiles
 from sessions import MAIN, Telling, edit, shell
 
+from tokeneconomizer.domain.accounting.rules import RulesFiles
 from tokeneconomizer.domain.accounting.skills import Root
 from tokeneconomizer.domain.accounting.turn import NAMES_COUNTED_MAX, Accounting, Runtime
 from tokeneconomizer.domain.commands import EndSession, SessionKey, StartSession
@@ -26,7 +27,8 @@ FILES = FakeContextFiles(
     {f"{WORKSPACE}/CLAUDE.md": b"x" * 370, SKILL_PATH: b"---\nname: Release\n---\n" + b"x" * 20},
     {Root.CLAUDE: "/home/dev/.claude"},
 )
-ACCOUNTING = Accounting({"claude_code": Runtime("claude_code", ("CLAUDE.md",))}, FILES)
+RULES = RulesFiles(in_workspace=(("CLAUDE.md",),))
+ACCOUNTING = Accounting({"claude_code": Runtime("claude_code", RULES)}, FILES)
 RULES_ENTRY = {"tokens": 93, "source": "workspace/CLAUDE.md", "detail": "CLAUDE.md"}
 NOT_IN_CALLS = ["system_prompt", "memory", "files_attachments"]
 
