@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.domain.commands import Delivery, HookCommand, Place, SessionKey
+from tokeneconomizer.domain.commands import Delivery, EndTurn, HookCommand, Place, SessionKey
 from tokeneconomizer.domain.ending import end_turn
 from tokeneconomizer.domain.handle import Rules, handle
 from tokeneconomizer.domain.imported import SOURCE, start, stream_id_of
@@ -116,7 +116,8 @@ class _Stream:
         rules = Rules(guard_is_on=False, home=self._ground.user_home, accounting=accounting)
         for at, step in turn.steps:
             command = HookCommand(turn.key, "", "", "", step)
-            handle(self._session, command, Delivery("", at), self._no_place, rules, self._ground.hasher)
+            delivery = Delivery("", turn.ended_at if isinstance(step, EndTurn) else at)
+            handle(self._session, command, delivery, self._no_place, rules, self._ground.hasher)
         end_turn(self._session, "no_stop", turn.ended_at, delivery_id="", accounting=accounting)
         events = self._session.collect_events()
         return [event for event in events if event.originator_version > self._stored_version]

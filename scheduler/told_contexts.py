@@ -25,12 +25,8 @@ class ToldContexts:
             case LoggedUsage():
                 provider = label(record.usage.provider) or self._told.provider
                 self._told = replace(self._told, provider=provider)
-            case LoggedWindow(used=used, size=size):
-                self._told = replace(
-                    self._told,
-                    used_tokens=self._told.used_tokens if used is None else used,
-                    window_tokens=self._told.window_tokens if size is None else size,
-                )
+            case LoggedWindow():
+                self._told = with_window(self._told, record)
             case LoggedCatalogue(whole=True):
                 self._told = replace(self._told, prompt_characters=_prompt_characters(record))
             case _:
@@ -43,6 +39,15 @@ class ToldContexts:
     def begin_turn(self) -> None:
         """Forget the turn before; its request's shape is told again only when that changes."""
         self._told = ToldContext(prompt_characters=self._told.prompt_characters)
+
+
+def with_window(told: ToldContext, record: LoggedWindow) -> ToldContext:
+    """Return what was told with what a record says, too."""
+    return replace(
+        told,
+        used_tokens=told.used_tokens if record.used is None else record.used,
+        window_tokens=told.window_tokens if record.size is None else record.size,
+    )
 
 
 def _prompt_characters(request: LoggedCatalogue) -> int | None:
