@@ -91,12 +91,14 @@ def _number_of(rows: list[EventRow], prompt_id: str) -> int | None:
 
 def _is_told(told: ToldContext, rows: list[EventRow], number: int) -> bool:
     """Whether the turn's last accounting holds what the log tells of its context."""
+    if told == NOTHING_TOLD:
+        return True
     last: dict[str, object] = {}
     for row in rows:
         if row.topic == "session.context_accounted" and row.data["turn"] == number:
             last = row.data
-    if told == NOTHING_TOLD or not last:
-        return True
+    if not last:
+        return False
     snapshot = json.loads(str(last["snapshot"]))
     return (last["used_tokens"], last["window_tokens"]) == (told.used_tokens, told.window_tokens) and (
         "providerBackend" in snapshot,

@@ -33,10 +33,11 @@ class RulesFiles:
 
     def loaded_in(self, workspace_path: str, files: ContextFiles) -> list[str]:
         """Return the absolute paths of those that the agent loads."""
-        found = []
+        found: list[str] = []
         for alternatives in self._places(posixpath.normpath(workspace_path)):
             found += [path for path in alternatives if files.size_of(path)][:1]
-        return found
+        # The user's home may lie above the workspace.
+        return list(dict.fromkeys(found))
 
     def _places(self, workspace: str) -> Iterator[list[str]]:
         yield from map(list, self.own)
