@@ -27,12 +27,11 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-    from tokeneconomizer.domain.accounting.told import ToldContext
     from tokeneconomizer.domain.accounting.turn import Accounting
     from tokeneconomizer.domain.commands import Delivery, HookCommand, Place, SessionKey
     from tokeneconomizer.domain.decisions import Decision
     from tokeneconomizer.domain.digests import Hasher
-    from tokeneconomizer.domain.missed_calls import MissedCall
+    from tokeneconomizer.domain.missed_calls import LoggedTurn
     from tokeneconomizer.domain.settings import Configuration
     from tokeneconomizer.scheduler.store import EventStore
 
@@ -202,21 +201,19 @@ class Application:
                 )
             self._store.save(session)
 
-    def calls_missed(
-        self, key: SessionKey, turn: int, calls: list[MissedCall], at: datetime, told: ToldContext
-    ) -> int:
+    def calls_missed(self, key: SessionKey, turn: LoggedTurn) -> int:
         """Store what an agent's log tells of a turn that is over and no hook did; return how many calls."""
         stream_id = Session.stream_id(key)
         session = self._find(Session, stream_id)
         if session is None:
             return 0
         with self._whole_or_forgotten(stream_id):
-            stored = store_missed(session, turn, calls, at)
+            stored = store_missed(session, turn)
             accounting = self._surroundings.accounting(key.host)
-            if accounting is not None and session.has_ended(turn):
-                # Not on a hook's path: the stream may be read once more.
-                events = [*self._store.events.get(stream_id), *session.pending_events]
-                account_again(session, turn, at, replace(accounting, told=told), events)
+            if accounting is not None and session.has_ended(turn.number):
+                since = self._store.events.get(stream_id, gt=turn.opened_version - 1)
+                events = [*since, *session.pending_events]
+                account_again(session, turn.number, turn.at, replace(accounting, told=turn.told), events)
             self._store.save(session)
         return stored
 

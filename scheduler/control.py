@@ -14,7 +14,7 @@ import msgspec
 from tokeneconomizer.domain.accounting.told import NOTHING_TOLD, ToldContext
 from tokeneconomizer.domain.commands import SessionKey
 from tokeneconomizer.domain.errors import TokeneconomizerError
-from tokeneconomizer.domain.missed_calls import MissedCall
+from tokeneconomizer.domain.missed_calls import LoggedTurn, MissedCall
 from tokeneconomizer.domain.settings import ALL_HOSTS
 from tokeneconomizer.hosts.recognise import HOST_NAMES
 from tokeneconomizer.scheduler import configuration
@@ -41,6 +41,7 @@ class MissedCalls(msgspec.Struct):
     at: datetime
     calls: list[MissedCall]
     told: ToldContext = NOTHING_TOLD
+    opened_version: int = 1
     name: str = CALLS_MISSED
 
 
@@ -82,8 +83,8 @@ def execute(parts: Parts, request: Mapping[str, object]) -> dict[str, object]:
             )
             raise TokeneconomizerError(message) from error
         key = SessionKey(missed.host, missed.session_id, missed.agent_id)
-        stored = parts.application.calls_missed(key, missed.turn, missed.calls, missed.at, missed.told)
-        return {"stored": stored}
+        turn = LoggedTurn(missed.turn, missed.at, missed.calls, missed.told, missed.opened_version)
+        return {"stored": parts.application.calls_missed(key, turn)}
     message = f"the daemon knows no command `{name}`: `te daemon stop`, so that the new program starts"
     raise TokeneconomizerError(message)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -47,15 +47,16 @@ class MissedCallsOfTurn:
             return
         stream_id = Session.stream_id(turn.key).hex
         rows = [row for row in self._ground.log.stream(stream_id) if isinstance(row, EventRow)]
-        number = _number_of(rows, first.prompt_id)
+        opened = _opened_by(rows, first.prompt_id)
         calls = self._missing(turn, {str(row.data["call_id"]) for row in rows if _returned(row)})
-        if number is None or (not calls and _is_told(turn.told, rows, number)):
+        if opened is None or (not calls and _is_told(turn.told, rows, opened.turn)):
             return
         request = MissedCalls(
             host=turn.key.host,
             session_id=turn.key.session_id,
             agent_id=turn.key.agent_id,
-            turn=number,
+            turn=opened.turn,
+            opened_version=opened.version,
             at=turn.ended_at,
             calls=calls,
             told=turn.told,
@@ -79,13 +80,20 @@ class MissedCallsOfTurn:
         )
 
 
-def _number_of(rows: list[EventRow], prompt_id: str) -> int | None:
+class _Opened(NamedTuple):
+    """A stored turn, and the version of the event that opened it."""
+
+    turn: int
+    version: int
+
+
+def _opened_by(rows: list[EventRow], prompt_id: str) -> _Opened | None:
     """Return the stored turn that a prompt opened, when it is over."""
     ended = {row.data["turn"] for row in rows if row.topic == "session.turn_ended"}
     for row in rows:
         if row.topic == "session.prompt_submitted" and row.data["prompt_id"] == prompt_id:
             turn = row.data["turn"]
-            return turn if isinstance(turn, int) and turn in ended else None
+            return _Opened(turn, row.stream_version) if isinstance(turn, int) and turn in ended else None
     return None
 
 

@@ -12,7 +12,6 @@ from sessions import edit, shell
 from stores import NOON
 from workbench import capturing_log
 
-from tokeneconomizer.domain.accounting.told import NOTHING_TOLD
 from tokeneconomizer.domain.call_ruling import CallRuling
 from tokeneconomizer.domain.commands import (
     Delivery,
@@ -24,7 +23,7 @@ from tokeneconomizer.domain.commands import (
     SubmitPrompt,
 )
 from tokeneconomizer.domain.digests import CallStatus, Hasher, digest_call
-from tokeneconomizer.domain.missed_calls import MissedCall
+from tokeneconomizer.domain.missed_calls import LoggedTurn, MissedCall
 from tokeneconomizer.domain.session import Session
 from tokeneconomizer.scheduler.building import (
     RECENT_TAIL_BYTES,
@@ -219,8 +218,9 @@ def test_a_turn_is_accounted_again_when_calls_of_it_are_found(accounted: Parts) 
     call = edit("a", "b", call_id="call-2")
     missed = MissedCall(2, digest_call(call, Hasher(b"k"), ""), CallRuling())
 
-    assert accounted.application.calls_missed(ONE_SESSION, 1, [missed], NOON, NOTHING_TOLD) == 1
-    assert accounted.application.calls_missed(ONE_SESSION, 1, [missed], NOON, NOTHING_TOLD) == 0
+    turn = LoggedTurn(1, NOON, [missed])
+    assert accounted.application.calls_missed(ONE_SESSION, turn) == 1
+    assert accounted.application.calls_missed(ONE_SESSION, turn) == 0
 
     entries = newest_snapshot(accounted)["entries"]
     assert isinstance(before["entries"], dict)
