@@ -111,22 +111,28 @@ def plain_text(lines: list[Line]) -> str:
 
 def in_thousands(tokens: int) -> str:
     """Return a count as people read it: `843`, `27.3K`, `200K`, `1M`."""
-    number, unit = float(tokens), ""
+    size, unit = 1, ""
     for larger in ("K", "M", "G"):
         # What would be rounded to a thousand has the next unit.
-        if round(number, 1 if unit else 0) < THOUSAND:
+        if _rounded(10 * tokens, size) < 10 * THOUSAND:
             break
-        number, unit = number / THOUSAND, larger
-    return f"{number:.1f}".removesuffix(".0") + unit
+        size, unit = size * THOUSAND, larger
+    whole, tenth = divmod(_rounded(10 * tokens, size), 10)
+    return f"{whole}.{tenth}{unit}" if tenth else f"{whole}{unit}"
+
+
+def _rounded(number: int, by: int) -> int:
+    """Divide in whole numbers; a half is rounded up, as people do."""
+    return (2 * number + by) // (2 * by)
 
 
 def _how_full(breakdown: ContextUsageBreakdown, frame: Frame, columns: int) -> list[Line]:
     """Return how full it is and the numbers, side by side where there is room."""
     used = in_thousands(breakdown.used_tokens)
-    if breakdown.context_window is None or breakdown.ratio is None:
+    if breakdown.context_window is None:
         left, right = frame.words("unknown_window"), frame.words("used", used=used)
     else:
-        left = _percentage(breakdown.ratio, frame)
+        left = _percentage(breakdown.used_tokens, breakdown.context_window, frame)
         right = frame.words("of_window", used=used, window=in_thousands(breakdown.context_window))
     gap = columns - width_of(left) - width_of(right)
     if gap < 1:
@@ -134,12 +140,12 @@ def _how_full(breakdown: ContextUsageBreakdown, frame: Frame, columns: int) -> l
     return [((left, ""), (" " * gap, ""), (right, frame.palette.quiet))]
 
 
-def _percentage(ratio: float, frame: Frame) -> str:
-    percent = round(ratio * 100)
-    if ratio and not percent:
+def _percentage(used: int, window: int, frame: Frame) -> str:
+    percent = _rounded(100 * used, window)
+    if used and not percent:
         return frame.words("hardly_full")
     # A context with room is not yet full.
-    return frame.words("full", percent=str(min(percent, 99) if ratio < 1 else percent))
+    return frame.words("full", percent=str(min(percent, 99) if used < window else percent))
 
 
 def _list(breakdown: ContextUsageBreakdown, frame: Frame, columns: int) -> Iterator[Line]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from tokeneconomizer.domain import session_events as happened
 from tokeneconomizer.domain.accounting.again import turn_again
+from tokeneconomizer.domain.accounting.snapshot import Kind, entry_in
 from tokeneconomizer.domain.digests import stored_snapshot
 from tokeneconomizer.domain.labels import label
 
@@ -48,26 +50,34 @@ def end_turn(
         written=list(turn.written),
     )
     if accounting is not None:
-        _account(session, turn, at, accounting, delivery_id)
+        fields = _accounted(session, turn, accounting)
+        if fields:
+            session.trigger_event(happened.ContextAccounted, timestamp=at, delivery_id=delivery_id, **fields)
 
 
 def account_again(
     session: Session, number: int, at: datetime, accounting: Accounting, events: Iterable[object]
 ) -> None:
-    """Store the context of an ended turn anew, from all its events: calls were found that no hook told."""
-    _account(session, turn_again(number, events), at, accounting, delivery_id="")
+    """
+    Store the context of an ended turn anew, from all its events, where it comes to something else now.
+
+    Calls were found that no hook told, or the agent's log tells more of it. Rules stay as they were measured.
+    """
+    turn, last = turn_again(number, events)
+    rules = entry_in(str(last["snapshot"]), Kind.RULES) if last else None
+    fields = _accounted(session, turn, replace(accounting, as_of=at, rules=rules))
+    if fields and last != fields:
+        session.trigger_event(happened.ContextAccounted, timestamp=at, delivery_id="", **fields)
 
 
-def _account(
-    session: Session, turn: TurnState, at: datetime, accounting: Accounting, delivery_id: str
-) -> None:
+def _accounted(session: Session, turn: TurnState, accounting: Accounting) -> dict[str, Any]:
+    """Return the fields of the event; none where the session's host supplies nothing."""
     snapshot = accounting.of_turn(session, turn)
     if snapshot is None:
-        return
-    session.trigger_event(
-        happened.ContextAccounted,
-        timestamp=at,
-        delivery_id=delivery_id,
-        turn=turn.number,
-        snapshot=stored_snapshot(snapshot),
-    )
+        return {}
+    return {
+        "turn": turn.number,
+        "snapshot": stored_snapshot(snapshot),
+        "used_tokens": accounting.told.used_tokens,
+        "window_tokens": accounting.told.window_tokens,
+    }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.domain.commands import SessionKey
 
-IMPORT_VERSION = 1
+IMPORT_VERSION = 2
 """Raised whenever the same log comes to other events: what an older version imported is then let be."""
 
 SOURCE = f"import/{IMPORT_VERSION}"

@@ -158,6 +158,7 @@ class Session(Aggregate):
             "deliveries": list(self.deliveries),
             "returned": list(self.returned),
             "contents": self.contents,
+            "said": [[version, *said] for version, said in self.said.items()],
             "end_is_stored": self.end_is_stored,
             "start_was_seen": self.start_was_seen,
         }
@@ -177,6 +178,7 @@ class Session(Aggregate):
         session.deliveries = dict.fromkeys(state["deliveries"])
         session.returned = dict.fromkeys(state["returned"])
         session.contents = dict(state["contents"])
+        session.said = {version: (topic, delivery_id) for version, topic, delivery_id in state["said"]}
         session.end_is_stored = state["end_is_stored"]
         session.start_was_seen = state["start_was_seen"]
         session.snapshot_version = snapshot.originator_version

@@ -249,9 +249,19 @@ class ContextAccounted(SessionEvent):
     """What really entered the turn's context."""
 
     TOPIC = "session.context_accounted"
+    class_version = 2
     turn: int
     snapshot: str
     """Canonical JSON of the snapshot, in the contract's form."""
+    used_tokens: int | None = None
+    """What the agent itself said that its context holds; None where it did not say."""
+    window_tokens: int | None = None
+    """What it said that fits."""
+
+    @staticmethod
+    def upcast_v1_v2(state: dict[str, object]) -> None:
+        """Version 1 did not keep what the agent said."""
+        state |= {"used_tokens": None, "window_tokens": None}
 
 
 class SessionEnded(SessionEvent):

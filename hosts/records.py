@@ -212,6 +212,7 @@ class LoggedCatalogue:
         whole: True when `tools` are all loaded ones, False when they are added to what was there.
         removed: names that are gone.
         tokens: of all definitions, where the agent counts them itself.
+        prompt_characters: of the system prompt that was sent with these definitions; None where not shown.
 
     """
 
@@ -222,6 +223,7 @@ class LoggedCatalogue:
     removed: tuple[str, ...] = ()
     tokens: int | None = None
     agent_id: str = ""
+    prompt_characters: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

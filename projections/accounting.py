@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NAME = "accounting"
 
-SCHEMA = 1
+SCHEMA = 2
 
 CREATE = (
     """CREATE TABLE sessions (
@@ -32,6 +32,8 @@ CREATE = (
         started_at TEXT NOT NULL,
         ended_at TEXT NOT NULL,
         snapshot TEXT,
+        used_tokens INTEGER,
+        window_tokens INTEGER,
         PRIMARY KEY (stream_id, turn)
     ) WITHOUT ROWID""",
     """CREATE TABLE usage_streams (
@@ -61,12 +63,15 @@ INDEXES = (
 )
 
 _SESSION = "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)"
-_TURN = "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, NULL)"
-_SNAPSHOT = "UPDATE turns SET snapshot = ? WHERE stream_id = ? AND turn = ?"
+_TURN = "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, NULL, NULL, NULL)"
+_SNAPSHOT = (
+    "UPDATE turns SET snapshot = ?, used_tokens = ?, window_tokens = ? WHERE stream_id = ? AND turn = ?"
+)
 _USAGE_STREAM = "INSERT OR REPLACE INTO usage_streams VALUES (?, ?, ?)"
 _REPLY = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
-_NEWEST_TURN = """SELECT s.host, s.session_id, t.turn, t.started_at, t.ended_at, t.snapshot
+_NEWEST_TURN = """SELECT s.host, s.session_id, t.turn, t.started_at, t.ended_at, t.snapshot,
+    t.used_tokens, t.window_tokens
     FROM turns t JOIN sessions s USING (stream_id)
     WHERE t.snapshot IS NOT NULL AND s.agent_id = '' AND s.session_id = coalesce(?, s.session_id)
     ORDER BY t.ended_at DESC, s.stream_id, t.turn DESC LIMIT 1"""
@@ -100,6 +105,8 @@ class AccountedTurn:
         ended_at: ISO 8601 in UTC.
         snapshot: what entered its context, in the contract's JSON form.
         usage: what its last model reply reported; None while the log told none.
+        used_tokens, window_tokens: what the agent itself said that its context holds, and that fits; None
+            where it did not say.
 
     """
 
@@ -109,6 +116,8 @@ class AccountedTurn:
     ended_at: str
     snapshot: str
     usage: ReportedUsage | None
+    used_tokens: int | None = None
+    window_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +151,10 @@ def newest_turn(connection: sqlite3.Connection, session_id: str | None = None) -
     row = connection.execute(_NEWEST_TURN, (session_id,)).fetchone()
     if row is None:
         return None
-    host, session, turn, started_at, ended_at, snapshot = row
+    host, session, turn, started_at, ended_at, snapshot, *told = row
     reply = connection.execute(_LAST_REPLY, (host, session, started_at, ended_at)).fetchone()
     usage = None if reply is None else ReportedUsage(*reply)
-    return AccountedTurn(host, session, turn, ended_at, snapshot, usage)
+    return AccountedTurn(host, session, turn, ended_at, snapshot, usage, *told)
 
 
 def session_sums(connection: sqlite3.Connection, host: str, session_id: str) -> SessionSums:
@@ -170,7 +179,9 @@ def _turn_ended(row: EventRow) -> Change:
 
 
 def _accounted(row: EventRow) -> Change:
-    return _SNAPSHOT, (str(row.data["snapshot"]), row.stream_id, _whole(row, "turn"))
+    data = row.data
+    told = (data["used_tokens"], data["window_tokens"])
+    return _SNAPSHOT, (str(data["snapshot"]), *told, row.stream_id, _whole(row, "turn"))
 
 
 def _usage_opened(row: EventRow) -> Change:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 Data = dict[str, object]
 
-UPCASTS: dict[tuple[str, int], Callable[[Data], Data]] = {}
+UPCASTS: dict[tuple[str, int], Callable[[Data], Data]] = {
+    ("session.context_accounted", 1): lambda data: {**data, "used_tokens": None, "window_tokens": None},
+}
 """Per topic and class version: makes the next version's fields out of this one's."""
 
 Row = tuple[int, str, int, str, bytes]

@@ -7,7 +7,7 @@ The daemon is the only one that runs it, or a command that holds the daemon's lo
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from eventsourcing.application import AggregateNotFoundError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.commands import Delivery, HookCommand, Place, SessionKey
     from tokeneconomizer.domain.decisions import Decision
     from tokeneconomizer.domain.digests import Hasher
-    from tokeneconomizer.domain.missed_calls import MissedCall
+    from tokeneconomizer.domain.missed_calls import LoggedTurn
     from tokeneconomizer.domain.settings import Configuration
     from tokeneconomizer.scheduler.store import EventStore
 
@@ -102,14 +102,14 @@ class Surroundings:
         settled: the command with what the agent's own log says better than its hook; it is told the prompt of
             the turn that is open, or an empty text.
         hides_hints: whether a session's agent hides messages from its user.
-        accounting: how ended turns are accounted.
+        accounting: how the ended turns of a host are accounted.
 
     """
 
     place_of: Callable[[str], Place]
     settled: Callable[[HookCommand, str], HookCommand]
     hides_hints: Callable[[HookCommand], bool]
-    accounting: Accounting | None = None
+    accounting: Callable[[str], Accounting | None] = lambda _host: None
 
 
 class _WholeOrForgotten:
@@ -201,18 +201,19 @@ class Application:
                 )
             self._store.save(session)
 
-    def calls_missed(self, key: SessionKey, turn: int, calls: list[MissedCall], at: datetime) -> int:
-        """Store calls of a turn that is over, of which no hook told; return how many were new."""
+    def calls_missed(self, key: SessionKey, turn: LoggedTurn) -> int:
+        """Store what an agent's log tells of a turn that is over and no hook did; return how many calls."""
         stream_id = Session.stream_id(key)
         session = self._find(Session, stream_id)
         if session is None:
             return 0
         with self._whole_or_forgotten(stream_id):
-            stored = store_missed(session, turn, calls, at)
-            if stored and self._surroundings.accounting:
-                # Not on a hook's path: the stream is read once more, for the rare turn with missed calls.
-                events = [*self._store.events.get(stream_id), *session.pending_events]
-                account_again(session, turn, at, self._surroundings.accounting, events)
+            stored = store_missed(session, turn)
+            accounting = self._surroundings.accounting(key.host)
+            if accounting is not None and session.has_ended(turn.number):
+                since = self._store.events.get(stream_id, gt=turn.opened_version - 1)
+                events = [*since, *session.pending_events]
+                account_again(session, turn.number, turn.at, replace(accounting, told=turn.told), events)
             self._store.save(session)
         return stored
 
@@ -226,7 +227,7 @@ class Application:
         if session is None or session.phase is Phase.ARCHIVED or session.modified_on > silent_since:
             return False
         with self._whole_or_forgotten(stream_id):
-            archive_silent(session, at, self._surroundings.accounting)
+            archive_silent(session, at, self._surroundings.accounting(session.host))
             self._store.save(session)
         return True
 
@@ -307,7 +308,7 @@ class Application:
             echo_hint=echo == "always"
             or (echo == "auto" and may_hint and self._surroundings.hides_hints(command)),
             home=self._user.home,
-            accounting=self._surroundings.accounting,
+            accounting=self._surroundings.accounting(host),
         )
 
     def _snapshot_when_due(self, session: Session) -> None:

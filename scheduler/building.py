@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.domain.accounting.turn import Accounting
 from tokeneconomizer.domain.commands import ENDS_OPEN_TURN, ReturnCalls
 from tokeneconomizer.domain.digests import Hasher
-from tokeneconomizer.hosts.runtimes import runtimes
 from tokeneconomizer.hosts.table import HOSTS
+from tokeneconomizer.scheduler.accounting_hosts import AccountingHosts
 from tokeneconomizer.scheduler.application import Application, Surroundings, User
-from tokeneconomizer.scheduler.context_files import DiskContextFiles, roots_of
 from tokeneconomizer.scheduler.foreign_files import end_of
 from tokeneconomizer.scheduler.live_configuration import LiveConfiguration
 from tokeneconomizer.scheduler.places import CEILING_VARIABLE, place_of
@@ -21,6 +20,8 @@ from tokeneconomizer.scheduler.store import EventStore
 from tokeneconomizer.scheduler.store_guard import refuse_damaged
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import structlog
 
     from tokeneconomizer.domain.commands import HookCommand
@@ -32,6 +33,8 @@ TRANSCRIPT_TAIL_BYTES = 262_144
 RECENT_TAIL_BYTES = 16_384
 """Holds most results, and takes a tenth of the time to read."""
 
+NO_ENVIRONMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -42,9 +45,18 @@ class Parts:
     configuration: LiveConfiguration
 
 
-def build(home: Home, log: structlog.stdlib.BoundLogger) -> Parts:
+def build(
+    home: Home,
+    log: structlog.stdlib.BoundLogger,
+    environments: Mapping[str, Mapping[str, str]] = NO_ENVIRONMENTS,
+) -> Parts:
     """
     Open the store of a home whose lock is held, and build what works on it.
+
+    Args:
+        home: the home.
+        log: the log.
+        environments: what each agent's hook client handed over, by host; it may grow.
 
     Raises:
         StoreDamaged, StoreTooNew: nothing is written to such a store.
@@ -53,7 +65,6 @@ def build(home: Home, log: structlog.stdlib.BoundLogger) -> Parts:
     refuse_damaged(home)
     key = home.key()
     user_home = str(Path.home())
-    folders = roots_of(Path.home(), os.environ)
     ceilings = os.environ.get(CEILING_VARIABLE, "")
     configuration = LiveConfiguration(home.config, log)
     store = EventStore(home.events, key)
@@ -65,7 +76,7 @@ def build(home: Home, log: structlog.stdlib.BoundLogger) -> Parts:
             place_of=lambda folder: place_of(folder, user_home, ceilings),
             settled=settled,
             hides_hints=hides_hints,
-            accounting=Accounting(runtimes(folders), DiskContextFiles(folders)),
+            accounting=AccountingHosts(Path.home(), environments).of,
         ),
         User(user_home, os.environ.get("LC_ALL") or os.environ.get("LANG", "")),
     )

@@ -69,6 +69,11 @@ class DiskContextFiles:
         found = _regular_file(path)
         return None if found is None else found.st_size
 
+    def modified_at(self, path: str) -> float | None:
+        """Return when a file or folder was last changed, or None where there is none."""
+        found = _found_at(path)
+        return None if found is None else found.st_mtime
+
     def skills_in(self, place: SkillPlace, workspace_path: str) -> list[SkillFile]:
         """Return the skills of a place, those nearest to its root first."""
         return [
@@ -138,11 +143,15 @@ def _named(environment: Mapping[str, str], variable: str) -> Path | None:
 
 
 def _regular_file(path: str | Path) -> os.stat_result | None:
+    found = _found_at(path)
+    return found if found is not None and stat.S_ISREG(found.st_mode) else None
+
+
+def _found_at(path: str | Path) -> os.stat_result | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - takes any text, and is asked for every skill
+        return os.stat(path)  # noqa: PTH116 - takes any text, and is asked for every skill
     except (OSError, ValueError):
         return None
-    return found if stat.S_ISREG(found.st_mode) else None
 
 
 def _skill_files_below(folder: Path) -> Iterator[Path]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
+from tokeneconomizer.domain.accounting.told import NOTHING_TOLD, ToldContext
 from tokeneconomizer.domain.commands import SessionKey
 from tokeneconomizer.domain.errors import TokeneconomizerError
-from tokeneconomizer.domain.missed_calls import MissedCall
+from tokeneconomizer.domain.missed_calls import LoggedTurn, MissedCall
 from tokeneconomizer.domain.settings import ALL_HOSTS
 from tokeneconomizer.hosts.recognise import HOST_NAMES
 from tokeneconomizer.scheduler import configuration
@@ -31,7 +32,7 @@ CALLS_MISSED = "calls_missed"
 
 
 class MissedCalls(msgspec.Struct):
-    """The request of that name: calls of one turn of a session, from its agent's log."""
+    """The request of that name: what an agent's log tells of one turn, and no hook did."""
 
     host: str
     session_id: str
@@ -39,6 +40,8 @@ class MissedCalls(msgspec.Struct):
     turn: int
     at: datetime
     calls: list[MissedCall]
+    told: ToldContext = NOTHING_TOLD
+    opened_version: int = 1
     name: str = CALLS_MISSED
 
 
@@ -80,7 +83,8 @@ def execute(parts: Parts, request: Mapping[str, object]) -> dict[str, object]:
             )
             raise TokeneconomizerError(message) from error
         key = SessionKey(missed.host, missed.session_id, missed.agent_id)
-        return {"stored": parts.application.calls_missed(key, missed.turn, missed.calls, missed.at)}
+        turn = LoggedTurn(missed.turn, missed.at, missed.calls, missed.told, missed.opened_version)
+        return {"stored": parts.application.calls_missed(key, turn)}
     message = f"the daemon knows no command `{name}`: `te daemon stop`, so that the new program starts"
     raise TokeneconomizerError(message)
 

@@ -100,7 +100,7 @@ class Daemon:
     async def serve(self) -> None:
         """Boot, serve until told to stop, and stop in order."""
         self._listen_for_signals()
-        parts = build(self._home, self._log)
+        parts = build(self._home, self._log, self._environments)
         trouble = StoreTrouble(self._home, self._log, self._stop.set)
         folding = Folding(self._home, self._log, trouble.met)
         work = Work(

@@ -1,5 +1,5 @@
 """
-What the process environment may not do: name modules that libraries then import, or reconfigure the store.
+What the environment may say, and may not: it moves agents' folders, but names no module of a library.
 
 `shield` runs before the event library is imported, which reads one of these names at import.
 """
@@ -18,6 +18,16 @@ FORBIDDEN_VARIABLES = (
     "TZINFO_TOPIC",
 )
 """Variables by which `eventsourcing` imports a module of that name."""
+
+PLACES = (
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "COPILOT_HOME",
+    "PI_CODING_AGENT_DIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+)
+"""Variables that move an agent's own folder, as its newest session start told them."""
 
 
 def shield() -> None:

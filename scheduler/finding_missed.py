@@ -1,11 +1,14 @@
-"""Which calls of a logged turn the session's stream lacks: compared when the turn is over on both sides."""
+"""What a log tells of a turn and the session's stream lacks: compared when the turn is over on both sides."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from tokeneconomizer.domain.accounting.snapshot import Kind
+from tokeneconomizer.domain.accounting.told import NOTHING_TOLD
 from tokeneconomizer.domain.call_ruling import rule_on
 from tokeneconomizer.domain.commands import ReturnCalls, SubmitPrompt
 from tokeneconomizer.domain.digests import digest_call, stored_call_id
@@ -17,6 +20,7 @@ from tokeneconomizer.scheduler.control import MissedCalls
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tokeneconomizer.domain.accounting.told import ToldContext
     from tokeneconomizer.domain.digests import Call
     from tokeneconomizer.scheduler.import_turns import Turn
     from tokeneconomizer.scheduler.importing import Ground
@@ -37,23 +41,25 @@ class MissedCallsOfTurn:
         self._ask = ask
 
     def store(self, turn: Turn) -> None:
-        """Have those calls of a logged turn stored that its session was not told of."""
+        """Have those calls of a logged turn stored that its session was not told of, and its context."""
         first = turn.steps[0][1]
         if not isinstance(first, SubmitPrompt):
             return
         stream_id = Session.stream_id(turn.key).hex
         rows = [row for row in self._ground.log.stream(stream_id) if isinstance(row, EventRow)]
-        number = _number_of(rows, first.prompt_id)
+        opened = _opened_by(rows, first.prompt_id)
         calls = self._missing(turn, {str(row.data["call_id"]) for row in rows if _returned(row)})
-        if number is None or not calls:
+        if opened is None or (not calls and _is_told(turn.told, rows, opened.turn)):
             return
         request = MissedCalls(
             host=turn.key.host,
             session_id=turn.key.session_id,
             agent_id=turn.key.agent_id,
-            turn=number,
-            at=turn.steps[-1][0],
+            turn=opened.turn,
+            opened_version=opened.version,
+            at=turn.ended_at,
             calls=calls,
+            told=turn.told,
         )
         self._ask(msgspec.to_builtins(request))
 
@@ -74,14 +80,38 @@ class MissedCallsOfTurn:
         )
 
 
-def _number_of(rows: list[EventRow], prompt_id: str) -> int | None:
+class _Opened(NamedTuple):
+    """A stored turn, and the version of the event that opened it."""
+
+    turn: int
+    version: int
+
+
+def _opened_by(rows: list[EventRow], prompt_id: str) -> _Opened | None:
     """Return the stored turn that a prompt opened, when it is over."""
     ended = {row.data["turn"] for row in rows if row.topic == "session.turn_ended"}
     for row in rows:
         if row.topic == "session.prompt_submitted" and row.data["prompt_id"] == prompt_id:
             turn = row.data["turn"]
-            return turn if isinstance(turn, int) and turn in ended else None
+            return _Opened(turn, row.stream_version) if isinstance(turn, int) and turn in ended else None
     return None
+
+
+def _is_told(told: ToldContext, rows: list[EventRow], number: int) -> bool:
+    """Whether the turn's last accounting holds what the log tells of its context."""
+    if told == NOTHING_TOLD:
+        return True
+    last: dict[str, object] = {}
+    for row in rows:
+        if row.topic == "session.context_accounted" and row.data["turn"] == number:
+            last = row.data
+    if not last:
+        return False
+    snapshot = json.loads(str(last["snapshot"]))
+    return (last["used_tokens"], last["window_tokens"]) == (told.used_tokens, told.window_tokens) and (
+        "providerBackend" in snapshot,
+        Kind.SYSTEM_PROMPT in snapshot["entries"],
+    ) == (bool(told.provider), told.prompt_characters is not None)
 
 
 def _returned(row: EventRow) -> bool:

@@ -26,9 +26,10 @@ from tokeneconomizer.hosts.log_format import AgentHomes, LogFile, Wanted
 from tokeneconomizer.hosts.logs import LOGS, find
 from tokeneconomizer.hosts.records import LoggedSession, LoggedUsage, SkippedLine
 from tokeneconomizer.projections.event_log import EventLog
+from tokeneconomizer.scheduler.accounting_hosts import accounting_of
 from tokeneconomizer.scheduler.child import EXIT_BUSY, EXIT_FAILED, LOWEST_PRIORITY
 from tokeneconomizer.scheduler.home import Home
-from tokeneconomizer.scheduler.import_turns import TurnsOfLog
+from tokeneconomizer.scheduler.import_turns import HeldTurns, TurnsOfLog
 from tokeneconomizer.scheduler.import_usage import import_usage
 from tokeneconomizer.scheduler.importing import Ground, TurnImport
 from tokeneconomizer.scheduler.lock import held
@@ -37,14 +38,14 @@ from tokeneconomizer.scheduler.sending import Sending
 from tokeneconomizer.writers.whole_file import make_own_folder, write_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tokeneconomizer.domain.usage_record import UsageRecord
     from tokeneconomizer.scheduler.import_turns import Turn
 
 MARKS_NAME = "imported.msgpack"
 
-READING_VERSION = 1
+READING_VERSION = 2
 """Raised whenever a log comes to more than before: all files are then looked at again."""
 
 SETTLED_S = 3_600
@@ -89,7 +90,9 @@ def main(arguments: Sequence[str]) -> int:
             Sending(home) as sending,
         ):
             places = LogPlaces(str(Path.home()))
-            ground = Ground(log, Hasher(home.key()), str(Path.home()), places.of, sending.send)
+            accounting = accounting_of(homes.home, homes.environment)
+            hasher, user_home = Hasher(home.key()), str(Path.home())
+            ground = Ground(log, hasher, user_home, places.of, sending.send, accounting)
             summary = Import(ground, home.cache).run(find(homes, LOGS))
     except DaemonRunning as error:
         sys.stderr.write(f"{error}\n")
@@ -138,7 +141,7 @@ class Import:
         return self.summary
 
     def _import(self, file: LogFile) -> None:
-        turns = TurnsOfLog(file.host)
+        turns, last = TurnsOfLog(file.host), HeldTurns()
         usages: list[UsageRecord] = []
         sessions: dict[str, LoggedSession] = {}
         for batch in LOGS[file.host].read(file, None, Wanted.ALL):
@@ -150,19 +153,21 @@ class Import:
                         self.summary.skipped_lines += 1
                     case LoggedSession():
                         sessions.setdefault(record.session_id, record)
+                last.add(record)
                 for turn in turns.take(record):
-                    self._take(turn)
+                    self._take(last.take(turn))
+        self._take(last.rest())
         if self._is_settled(file):
-            for turn in turns.rest():
-                self._take(turn)
+            self._take(turns.rest())
         self.summary.events += import_usage(self._ground, file.host, sessions, usages)
         self.summary.replies += len({usage.usage_id for usage in usages})
         self.summary.files += 1
 
-    def _take(self, turn: Turn) -> None:
-        self.summary.events += self._turns.take(turn)
-        self.summary.turns += 1
-        self._sessions.add((turn.key.host, turn.key.session_id))
+    def _take(self, turns: Iterable[Turn]) -> None:
+        for turn in turns:
+            self.summary.events += self._turns.take(turn)
+            self.summary.turns += 1
+            self._sessions.add((turn.key.host, turn.key.session_id))
 
     @staticmethod
     def _is_settled(file: LogFile) -> bool:

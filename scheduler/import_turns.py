@@ -10,21 +10,28 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.domain.accounting.told import NOTHING_TOLD
 from tokeneconomizer.domain.commands import Compact, EndTurn, ReturnCalls, SessionKey, SubmitPrompt
 from tokeneconomizer.domain.labels import label
 from tokeneconomizer.hosts.records import (
+    LoggedCall,
     LoggedCompaction,
     LoggedPrompt,
     LoggedSession,
     LoggedStep,
     LoggedStop,
+    LoggedUsage,
+    LoggedWindow,
 )
 from tokeneconomizer.hosts.steps import Steps
+from tokeneconomizer.scheduler.told_contexts import ToldContexts, with_window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokeneconomizer.domain.accounting.told import ToldContext
     from tokeneconomizer.domain.commands import Step
+    from tokeneconomizer.domain.usage_record import UsageRecord
     from tokeneconomizer.hosts.records import Record, ReplayRecord
 
 NO_TIME = datetime(2020, 1, 1, tzinfo=UTC)
@@ -39,6 +46,9 @@ class Turn:
     Attributes:
         session: whose.
         steps: what happened, each with its time.
+        told: what the log tells of its context.
+        reply_id: of its last model reply so far, or empty.
+        replied_at: when that was logged.
         is_over: whether the log shows its end; the last turn of a log may still be going on.
 
     """
@@ -46,12 +56,25 @@ class Turn:
     session: LoggedSession
     key: SessionKey
     steps: list[tuple[datetime, Step]] = field(default_factory=list)
+    told: ToldContext = NOTHING_TOLD
+    reply_id: str = ""
+    replied_at: datetime | None = None
     is_over: bool = False
 
     @property
     def began_at(self) -> datetime:
         """When its first step happened."""
         return self.steps[0][0]
+
+    @property
+    def ended_at(self) -> datetime:
+        """When its last step happened, or its last reply came."""
+        last = self.steps[-1][0]
+        return max(last, self.replied_at) if self.replied_at else last
+
+    def add_reply(self, usage: UsageRecord) -> None:
+        """Take what a model reply cost."""
+        self.reply_id, self.replied_at = usage.usage_id, usage.at
 
 
 class TurnsOfLog:
@@ -69,7 +92,8 @@ class TurnsOfLog:
             return
         if self._session is None:
             return
-        agent_id = getattr(record, "agent_id", "") or self._session.agent_id
+        about = record.usage if isinstance(record, LoggedUsage) else record
+        agent_id = getattr(about, "agent_id", "") or self._session.agent_id
         key = SessionKey(self._host, label(self._session.session_id), label(agent_id))
         agent = self._agents.get(key)
         if agent is None:
@@ -95,6 +119,7 @@ class _Agent:
         self._pairing = Steps()
         self._at = session.at or NO_TIME
         self._turn = Turn(session, key)
+        self._contexts = ToldContexts()
 
     @property
     def is_open(self) -> bool:
@@ -104,6 +129,9 @@ class _Agent:
         if isinstance(record, LoggedCompaction):
             self._add(record.at, Compact(record.trigger, record.summary_characters))
             return
+        self._contexts.take(record)
+        if isinstance(record, LoggedUsage) and self.is_open:
+            self._turn.add_reply(record.usage)
         for paired in self._pairing.take(record):
             yield from self._take_paired(paired)
 
@@ -111,6 +139,7 @@ class _Agent:
         for paired in self._pairing.flush():
             yield from self._take_paired(paired)
         if self._turn.steps:
+            self._turn.told = self._contexts.of_turn()
             yield self._turn
 
     def _take_paired(self, record: ReplayRecord) -> Iterator[Turn]:
@@ -118,6 +147,7 @@ class _Agent:
             case LoggedPrompt():
                 if self._turn.steps and not self._is_only_prelude():
                     yield self._closed()
+                self._contexts.begin_turn()
                 prompt_id = record.prompt_id or f"line {record.line}"
                 prompt = SubmitPrompt(
                     prompt_id, record.text, record.kind, record.tools_named, record.skills_named
@@ -142,5 +172,46 @@ class _Agent:
 
     def _closed(self) -> Turn:
         closed, self._turn = self._turn, Turn(self._session, self._key)
+        closed.told = self._contexts.of_turn()
         closed.is_over = True
+        self._contexts.begin_turn()
         return closed
+
+
+class HeldTurns:
+    """
+    Holds back the last turn of each agent, for what its log tells behind its end.
+
+    An agent may write a last reply down once more; Copilot tells at a session's end what its context holds.
+    """
+
+    def __init__(self) -> None:
+        self._turns: dict[SessionKey, Turn] = {}
+        self._open_again: set[str] = set()
+
+    def add(self, record: Record) -> None:
+        """Take a record for the turns that it still belongs to."""
+        if isinstance(record, LoggedPrompt | LoggedCall):
+            self._open_again.add(record.agent_id)
+        for turn in self._turns.values():
+            agent_id = turn.key.agent_id
+            if isinstance(record, LoggedUsage) and turn.reply_id == record.usage.usage_id:
+                turn.add_reply(record.usage)
+            elif (
+                isinstance(record, LoggedWindow)
+                and record.agent_id == agent_id
+                and agent_id not in self._open_again
+            ):
+                turn.told = with_window(turn.told, record)
+
+    def take(self, turn: Turn) -> list[Turn]:
+        """Hold a turn; return the one before it, for which nothing more can come."""
+        before = self._turns.pop(turn.key, None)
+        self._turns[turn.key] = turn
+        if isinstance(turn.steps[-1][1], EndTurn):
+            self._open_again.discard(turn.key.agent_id)
+        return [] if before is None else [before]
+
+    def rest(self) -> list[Turn]:
+        """Return those that are held, in the order in which they ended."""
+        return list(self._turns.values())

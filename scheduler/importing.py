@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.domain.commands import Delivery, HookCommand, Place, SessionKey
+from tokeneconomizer.domain.commands import Delivery, EndTurn, HookCommand, Place, SessionKey
 from tokeneconomizer.domain.ending import end_turn
 from tokeneconomizer.domain.handle import Rules, handle
 from tokeneconomizer.domain.imported import SOURCE, start, stream_id_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from eventsourcing.domain import DomainEventProtocol
 
+    from tokeneconomizer.domain.accounting.turn import Accounting
     from tokeneconomizer.domain.digests import Hasher
     from tokeneconomizer.hosts.records import LoggedSession
     from tokeneconomizer.projections.event_log import EventLog
@@ -49,6 +50,7 @@ class Ground:
         user_home: shortened in stored command lines.
         place_of: repository and checkout of a session.
         send: has events stored; returns when they are.
+        accounting: how turns are accounted.
 
     """
 
@@ -57,6 +59,7 @@ class Ground:
     user_home: str
     place_of: Callable[[LoggedSession], Place]
     send: Callable[[list[ImportedEvent]], None]
+    accounting: Accounting | None = None
 
 
 def send_in_batches(ground: Ground, events: list[ImportedEvent]) -> int:
@@ -107,11 +110,15 @@ class _Stream:
 
     def events_of(self, turn: Turn) -> list[DomainEventProtocol[UUID]]:
         """Return the events of a turn that are not stored yet."""
+        accounting = self._ground.accounting
+        if accounting is not None:
+            accounting = replace(accounting, told=turn.told, as_of=turn.ended_at)
+        rules = Rules(guard_is_on=False, home=self._ground.user_home, accounting=accounting)
         for at, step in turn.steps:
             command = HookCommand(turn.key, "", "", "", step)
-            rules = Rules(guard_is_on=False, home=self._ground.user_home)
-            handle(self._session, command, Delivery("", at), self._no_place, rules, self._ground.hasher)
-        end_turn(self._session, "no_stop", turn.steps[-1][0], delivery_id="")
+            delivery = Delivery("", turn.ended_at if isinstance(step, EndTurn) else at)
+            handle(self._session, command, delivery, self._no_place, rules, self._ground.hasher)
+        end_turn(self._session, "no_stop", turn.ended_at, delivery_id="", accounting=accounting)
         events = self._session.collect_events()
         return [event for event in events if event.originator_version > self._stored_version]
 

@@ -20,7 +20,7 @@ from tokeneconomizer.domain.digests import Hasher
 from tokeneconomizer.domain.errors import DaemonRunning, TokeneconomizerError
 from tokeneconomizer.hosts.log_format import AgentHomes, Cursor, Wanted
 from tokeneconomizer.hosts.logs import LOGS, find
-from tokeneconomizer.hosts.records import LoggedSession, LoggedUsage
+from tokeneconomizer.hosts.records import LoggedCatalogue, LoggedSession, LoggedUsage
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.event_rows import EventRow
 from tokeneconomizer.scheduler.child import EXIT_BUSY, EXIT_FAILED, LOWEST_PRIORITY
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.domain.usage_record import UsageRecord
     from tokeneconomizer.hosts.log_format import LogFile
+    from tokeneconomizer.hosts.records import Record
 
-READING_VERSION = 1
+READING_VERSION = 2
 """Raised whenever a log comes to more than before."""
 
 
@@ -52,12 +53,14 @@ class _Swept(msgspec.Struct):
         mark: of the file then.
         cursor: behind the last turn that was over.
         sessions: what the log said of its sessions until there; the last one is the one that goes on.
+        requests: the newest shape of each agent's requests until there: told again only when it changes.
 
     """
 
     mark: str
     cursor: Cursor | None = None
     sessions: list[LoggedSession] = []
+    requests: list[LoggedCatalogue] = []
 
 
 class _State(msgspec.Struct):
@@ -118,8 +121,10 @@ class Sweep:
     def _sweep(self, file: LogFile, mark: str, before: _Swept) -> _Swept:
         turns = TurnsOfLog(file.host)
         sessions = {session.session_id: session for session in before.sessions}
-        for session in before.sessions:
-            list(turns.take(session))
+        requests = {request.agent_id: request for request in before.requests}
+        known: tuple[Record, ...] = (*before.sessions, *before.requests)
+        for record in known:
+            list(turns.take(record))
         usages: list[UsageRecord] = []
         cursor = before.cursor
         for batch in LOGS[file.host].read(file, before.cursor, Wanted.ALL):
@@ -129,12 +134,14 @@ class Sweep:
                 elif isinstance(record, LoggedSession):
                     sessions.pop(record.session_id, None)
                     sessions[record.session_id] = record
+                elif isinstance(record, LoggedCatalogue) and record.whole:
+                    requests[record.agent_id] = record
                 for turn in turns.take(record):
                     self._missed.store(turn)
             if not turns.has_open_turn():
                 cursor = batch.cursor
         import_usage(self._ground, file.host, sessions, usages)
-        return _Swept(mark, cursor, list(sessions.values()))
+        return _Swept(mark, cursor, list(sessions.values()), list(requests.values()))
 
     def _store_began_at(self) -> datetime | None:
         first = next(iter(self._ground.log.page(0, 1)), None)

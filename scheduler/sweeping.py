@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.scheduler.child import EXIT_BUSY, command_of, run_child
+from tokeneconomizer.scheduler.environment import PLACES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,16 +21,6 @@ CHILD_COMMAND: tuple[str, ...] = command_of("scheduler.sweep_logs")
 
 SWEEP_EVERY_S = 300
 """A start of Python and a look at the logs' dates: some 200 ms of an idle core, a thousandth of this."""
-
-PLACES = (
-    "CLAUDE_CONFIG_DIR",
-    "CODEX_HOME",
-    "COPILOT_HOME",
-    "PI_CODING_AGENT_DIR",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-)
-"""Variables that move an agent's own folder, as its newest session start told them."""
 
 
 class Sweeping:

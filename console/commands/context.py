@@ -66,7 +66,12 @@ def breakdown_command(lang: str | None, *, as_json: bool) -> None:  # noqa: ARG0
 @click.option("--session", metavar="ID", help="The agent's session; else the one with the newest turn.")
 @click.option("--width", type=click.IntRange(min=1), metavar="N", help="Draw for so many columns.")
 @click.option("--lang", type=click.Choice(LANGUAGES), help="The language of the labels.")
-@click.option("--window", type=click.IntRange(min=1), metavar="TOKENS", help="The model's context window.")
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    metavar="TOKENS",
+    help="The model's context window.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON value.")
 def show_command(
     session: str | None, width: int | None, lang: str | None, window: int | None, *, as_json: bool
@@ -74,16 +79,22 @@ def show_command(
     """Draw the context as the newest turn left it."""
     turn, sums = _newest_turn(session)
     entries = context_input.entries_in(context_input.read_object(turn.snapshot.encode()))
-    usage = None
-    if turn.usage is not None:
-        reported = turn.usage
-        usage = Usage(reported.input, reported.cache_read, reported.cache_write, reported.output)
-    breakdown = build_breakdown(usage, window, entries, ())
+    breakdown = build_breakdown(_usage_of(turn), window or turn.window_tokens, entries, ())
     language = lang or Words.of_user().language
     if as_json:
         output.print_json(_shown(turn, sums, breakdown, language))
         return
     _draw(breakdown, width, language)
+
+
+def _usage_of(turn: AccountedTurn) -> Usage | None:
+    """Return what the turn's last reply reported; where no reply did, what the agent said of its context."""
+    if turn.usage is not None:
+        reported = turn.usage
+        usage = Usage(reported.input, reported.cache_read, reported.cache_write, reported.output)
+        if usage.is_reported:
+            return usage
+    return None if turn.used_tokens is None else Usage(input=turn.used_tokens)
 
 
 def _newest_turn(session: str | None) -> tuple[AccountedTurn, SessionSums]:

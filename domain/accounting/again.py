@@ -11,10 +11,14 @@ from tokeneconomizer.domain.guard.turn import TurnState
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+ACCOUNTED = ("turn", "snapshot", "used_tokens", "window_tokens")
+"""The fields of an accounted context."""
 
-def turn_again(number: int, events: Iterable[object]) -> TurnState:
-    """Return what a turn invoked, from the events of its session's stream."""
+
+def turn_again(number: int, events: Iterable[object]) -> tuple[TurnState, dict[str, object]]:
+    """Return what a turn invoked, and how it was last accounted, from the events of its session's stream."""
     turn = TurnState(number=number)
+    last: dict[str, object] = {}
     called: dict[str, happened.ToolCalled] = {}
     for event in events:
         match event:
@@ -24,6 +28,8 @@ def turn_again(number: int, events: Iterable[object]) -> TurnState:
                 called[event.call_id] = event
             case happened.ToolReturned() if event.turn == number and event.call_id in called:
                 count_call(turn, called.pop(event.call_id), event.output_characters)
+            case happened.ContextAccounted() if event.turn == number:
+                last = {name: getattr(event, name) for name in ACCOUNTED}
             case _:
                 continue
-    return turn
+    return turn, last

@@ -21,6 +21,10 @@ class ContextFiles(Protocol):
         """Return the bytes of the regular file at an absolute path, or None where there is none."""
         ...
 
+    def modified_at(self, path: str) -> float | None:
+        """Return when a file or folder was last changed, in seconds of the epoch, or None."""
+        ...
+
     def skills_in(self, place: SkillPlace, workspace_path: str) -> Sequence[SkillFile]:
         """Return the skills of a place, in the order in which a runtime meets them."""
         ...

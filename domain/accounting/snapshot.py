@@ -91,6 +91,12 @@ class RuntimeContextAccountingSnapshot:
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
+def entry_in(text: str, kind: Kind) -> ContextAccountingEntry | None:
+    """Return a kind's entry in a stored snapshot, or None where there is none."""
+    entry = json.loads(text)["entries"].get(kind.value)
+    return None if entry is None else ContextAccountingEntry(**entry)
+
+
 def checked_producer(name: object) -> str:
     """
     Return the name of a runtime of the contract.

@@ -17,10 +17,18 @@ PLACEHOLDER = "DeferredToolPlaceholder"
 
 
 def of_request(number: int, line: Mapping[str, object], agent_id: str) -> LoggedCatalogue:
-    """Return the tools that a request carried."""
+    """Return the tools that a request carried, and the size of its system prompt."""
     definitions = objects(mapping(line, "shape"), "tools")
     tools = tuple(_tool(one) for one in definitions if text(one, "name") not in {"", PLACEHOLDER})
-    return LoggedCatalogue(number, moment(line, "timestamp"), tools, whole=True, agent_id=agent_id)
+    prompt = "".join(text(block, "text") for block in objects(mapping(line, "shape"), "system"))
+    return LoggedCatalogue(
+        line=number,
+        at=moment(line, "timestamp"),
+        tools=tools,
+        whole=True,
+        agent_id=agent_id,
+        prompt_characters=len(prompt) or None,
+    )
 
 
 def of_delta(number: int, line: Mapping[str, object], agent_id: str) -> LoggedCatalogue | None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,8 @@ from context_fixtures import CONTEXTS, SNAPSHOT, breakdown_of
 from sessions import Telling, shell
 
 from tokeneconomizer.console.commands.context import command
+from tokeneconomizer.domain.accounting.rules import RulesFiles
+from tokeneconomizer.domain.accounting.told import NOTHING_TOLD, ToldContext
 from tokeneconomizer.domain.accounting.turn import Accounting, Runtime
 from tokeneconomizer.domain.errors import BadAccounting
 from tokeneconomizer.domain.handle import Rules
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 WORKSPACE = "/home/dev/project"
 ACCOUNTING = Accounting(
-    {"claude_code": Runtime("claude_code", ("CLAUDE.md",))},
+    {"claude_code": Runtime("claude_code", RulesFiles(in_workspace=(("CLAUDE.md",),)))},
     FakeContextFiles({f"{WORKSPACE}/CLAUDE.md": b"x" * 370}),
 )
 CALL = {"toolUseId": "1", "toolName": "Bash", "input": {"command": "ls"}, "resultContent": "abc"}
@@ -44,9 +47,9 @@ def answer(arguments: str, given: object) -> dict[str, object]:
     return found
 
 
-def told_session() -> Telling:
+def told_session(said: ToldContext = NOTHING_TOLD) -> Telling:
     """A session with one accounted turn: rules, and a call of seven tokens."""
-    told = Telling(rules=Rules(accounting=ACCOUNTING))
+    told = Telling(rules=Rules(accounting=replace(ACCOUNTING, told=said)))
     told.start()
     told.prompt()
     told.step(shell("ls", "README.md"))
@@ -276,6 +279,17 @@ def test_reported_usage_and_the_window_make_it_whole(home: Home) -> None:
         "cacheWrite": None,
         "output": 1_000,
     }
+
+
+def test_what_the_agent_said_of_its_context_is_shown_where_no_reply_was_reported(home: Home) -> None:
+    said = ToldContext(used_tokens=27_300, window_tokens=200_000)
+    told = told_session(said)
+    keep(home, told)
+    without = te("context", "show", "--width", "60", "--lang", "en").out.splitlines()
+    keep_usage(home, told)
+    with_usage = te("context", "show", "--width", "60", "--lang", "en").out.splitlines()
+    assert re.split("  +", without[1]) == ["14% full", "~27.3K / 200K tokens"]
+    assert re.split("  +", with_usage[1]) == ["14% full", "~28K / 200K tokens"]
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,7 @@ def test_colour_changes_cells_alone_and_tells_every_kind_in_words(name: str, col
     [
         (0.001, "<1% full", ""),
         (0.1365, "14% full", ""),
+        (0.145, "15% full", ""),
         (0.7, "70% full", ""),
         (0.701, "70% full", "Above 70%: the context is filling up."),
         (0.9, "90% full", "Above 70%: the context is filling up."),
@@ -104,11 +105,12 @@ def test_a_window_of_which_nothing_is_used_yet_is_said_in_words() -> None:
         (999, "999"),
         (1_000, "1K"),
         (27_300, "27.3K"),
+        (27_250, "27.3K"),
         (27_349, "27.3K"),
         (200_000, "200K"),
         (999_949, "999.9K"),
         (999_950, "1M"),
-        (1_250_000, "1.2M"),
+        (1_250_000, "1.3M"),
         (3_000_000_000, "3G"),
     ],
 )

@@ -31,6 +31,8 @@ from tokeneconomizer.domain.commands import (  # noqa: E402
     StartSession,
     SubmitPrompt,
 )
+from tokeneconomizer.domain.guard.limits import Limits  # noqa: E402
+from tokeneconomizer.domain.imported import start  # noqa: E402
 from tokeneconomizer.domain.microskills import Microskills  # noqa: E402
 from tokeneconomizer.domain.session import Session  # noqa: E402
 from tokeneconomizer.domain.setup import Setup  # noqa: E402
@@ -51,6 +53,11 @@ REPOSITORY = "example.org/team/project"
 CHECKOUT = "/home/dev/project"
 BEGIN = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 BLOCK = "- Run the tests with `.venv/bin/python -m pytest -q`: `pytest` alone is not found.\n"
+SNAPSHOT = (
+    '{"entries":{"rules":{"detail":"CLAUDE.md","source":"workspace/CLAUDE.md","tokens":93},'
+    '"tools":{"detail":"Bash × 3","source":"tool_use/tool/Bash","tokens":48}},'
+    '"producedBy":"claude_code","unsupported":["system_prompt","memory","files_attachments"]}'
+)
 CATALOG = '[{"characters":1200,"loaded":true,"name":"WebSearch","server":""}]'
 
 
@@ -99,7 +106,10 @@ def circling_session() -> Iterator[Event]:
                 "reason": "the hook client did not confirm",
             },
         ),
-        (Session.ContextAccounted, {"turn": 2, "snapshot": '{"characters":{"prompt":120,"results":5310}}'}),
+        (
+            Session.ContextAccounted,
+            {"turn": 2, "snapshot": SNAPSHOT, "used_tokens": 81_000, "window_tokens": 200_000},
+        ),
         (Session.SessionArchived, {"reason": "silence"}),
         delivery_id="9d1f",
     )
@@ -112,6 +122,31 @@ def sub_agent() -> Iterator[Event]:
     telling.step(shell("rg total", "src/total.py:1:return 1"))
     telling.tell(EndSession("done"))
     yield from telling.events
+
+
+def imported_session() -> Iterator[Event]:
+    """A session of another agent from before it was watched, taken from the agent's own log."""
+    key = SessionKey("codex", "7b1e2a64-5c3d-4f80-8a21-6e0d9c4b7f35")
+    session = start(
+        key,
+        BEGIN,
+        delivery_id="",
+        parent="",
+        agent_type="",
+        repository=REPOSITORY,
+        checkout=CHECKOUT,
+        model="",
+        content_hash="",
+        limits=Limits().to_json(),
+    )
+    telling = Telling(key, session=session)
+    telling.prompt()
+    telling.step(shell("python -m pytest -q", "1 failed in 0.03s", failed=True))
+    telling.stop()
+    yield from telling.events
+    snapshot = SNAPSHOT.replace("claude_code", "codex_runtime")
+    accounted = {"turn": 1, "snapshot": snapshot, "used_tokens": None, "window_tokens": 258_400}
+    yield from more(session, telling.at, (Session.ContextAccounted, accounted), delivery_id="")
 
 
 def usage() -> Iterator[Event]:
@@ -230,7 +265,7 @@ def more(
 
 def recorded() -> list[dict[str, object]]:
     """Store all of it as the program does, and return the rows."""
-    tellings = (setup, circling_session, sub_agent, usage, microskills, tool_prune)
+    tellings = (setup, circling_session, sub_agent, imported_session, usage, microskills, tool_prune)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "events.db"
         store = EventStore(path, b"a key for tests")

@@ -28,8 +28,8 @@ class Folded:
 
     def __init__(self, folder: Path) -> None:
         self.store = make_store(folder / "events.db")
-        create_view(folder / "accounting.1.db", accounting)
-        self.view = View(folder / "accounting.1.db", accounting)
+        create_view(folder / "accounting.db", accounting)
+        self.view = View(folder / "accounting.db", accounting)
 
     def add(self, *rows: Row) -> sqlite3.Connection:
         add_rows(self.store, rows)
@@ -153,3 +153,14 @@ def test_a_turn_that_is_accounted_again_has_its_last_snapshot(folded: Folded) ->
     assert found is not None
     assert (found.turn, found.snapshot) == (2, SNAPSHOT)
     assert folded.view.connection().execute("SELECT snapshot FROM turns WHERE turn = 1").fetchone()[0] == "{}"
+
+
+def test_what_the_agent_itself_said_of_its_context_is_told_with_the_turn(folded: Folded) -> None:
+    said = {"class_version": 2, "used_tokens": 27_300, "window_tokens": 200_000}
+    again = Row("session.context_accounted", {"turn": 1, "snapshot": SNAPSHOT, **said}, MAIN)
+    before = newest_turn(folded.add(started(), *turn(1, 1)))
+    after = newest_turn(folded.add(again))
+    assert before is not None
+    assert after is not None
+    assert (before.used_tokens, before.window_tokens) == (None, None)
+    assert (after.used_tokens, after.window_tokens) == (27_300, 200_000)

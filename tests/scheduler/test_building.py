@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,8 @@ from tokeneconomizer.domain.commands import (
     SessionKey,
     SubmitPrompt,
 )
-from tokeneconomizer.domain.digests import CallStatus, Hasher, digest_call
-from tokeneconomizer.domain.missed_calls import MissedCall
+from tokeneconomizer.domain.digests import CallKind, CallStatus, Hasher, digest_call
+from tokeneconomizer.domain.missed_calls import LoggedTurn, MissedCall
 from tokeneconomizer.domain.session import Session
 from tokeneconomizer.scheduler.building import (
     RECENT_TAIL_BYTES,
@@ -213,13 +214,39 @@ def test_a_turn_is_accounted_with_the_rules_of_its_checkout_and_of_the_agents_fo
     }
 
 
+def test_skills_are_looked_for_in_the_folder_that_the_agents_hook_named(home: Home, tmp_path: Path) -> None:
+    skill = tmp_path / "profile" / "skills" / "release" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("Release it.")
+    home.create()
+    environments: dict[str, dict[str, str]] = {}
+    parts = build(home, capturing_log()[0], environments)
+    environments["claude_code"] = {"CLAUDE_CONFIG_DIR": str(tmp_path / "profile")}
+    load = replace(
+        shell("", call_id="call-1"), tool="Skill", kind=CallKind.OTHER, arguments={"skill": "release"}
+    )
+    steps = (
+        SubmitPrompt("p", "go on", PromptKind.HUMAN),
+        ReturnCalls((load,), whole_step=True),
+        EndTurn("stop"),
+    )
+    for number, step in enumerate(steps):
+        command = HookCommand(ONE_SESSION, "", str(tmp_path / "project"), "", step)
+        parts.application.handle(command, Delivery(f"delivery-{number}", NOON))
+    entries = newest_snapshot(parts)["entries"]
+    parts.store.close()
+    assert isinstance(entries, dict)
+    assert entries["skills"] == {"tokens": 3, "source": str(skill), "detail": "release"}
+
+
 def test_a_turn_is_accounted_again_when_calls_of_it_are_found(accounted: Parts) -> None:
     before = newest_snapshot(accounted)
     call = edit("a", "b", call_id="call-2")
     missed = MissedCall(2, digest_call(call, Hasher(b"k"), ""), CallRuling())
 
-    assert accounted.application.calls_missed(ONE_SESSION, 1, [missed], NOON) == 1
-    assert accounted.application.calls_missed(ONE_SESSION, 1, [missed], NOON) == 0
+    turn = LoggedTurn(1, NOON, [missed])
+    assert accounted.application.calls_missed(ONE_SESSION, turn) == 1
+    assert accounted.application.calls_missed(ONE_SESSION, turn) == 0
 
     entries = newest_snapshot(accounted)["entries"]
     assert isinstance(before["entries"], dict)

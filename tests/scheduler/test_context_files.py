@@ -52,6 +52,12 @@ def test_the_size_of_a_file_is_its_bytes_and_nothing_else_has_one(build: Build, 
     assert sizes == [3, 0, None, None]
 
 
+def test_when_files_and_folders_were_changed_is_known_of_what_is_there(build: Build, tmp_path: Path) -> None:
+    files = build({"w/CLAUDE.md": b"x"})
+    found = [files.modified_at(str(tmp_path / name)) for name in ("w/CLAUDE.md", "w", "none")]
+    assert [at is not None for at in found] == [True, True, False]
+
+
 def test_skills_are_told_with_their_names_and_sizes(build: Build, tmp_path: Path) -> None:
     content = b"---\nname: Code Review\n---\nbody"
     files = build({".claude/skills/review/SKILL.md": content, ".claude/skills/README.md": b"x"})

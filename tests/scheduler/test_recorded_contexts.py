@@ -16,6 +16,7 @@ from tokeneconomizer.domain.accounting import (
     TurnOfRuntime,
     collect_auto_invoke_snapshot,
 )
+from tokeneconomizer.domain.accounting.rules import RulesFiles
 from tokeneconomizer.domain.accounting.turn import Accounting, Runtime
 from tokeneconomizer.domain.commands import EndTurn, ReturnCalls, SessionKey, SubmitPrompt
 from tokeneconomizer.domain.handle import Rules
@@ -49,7 +50,8 @@ SESSIONS = [
 
 FILES = FakeContextFiles({"/home/dev/project/CLAUDE.md": b"x" * 370})
 PRODUCERS = {host: "codex_runtime" if host == "codex" else host for host in FOLDERS}
-ACCOUNTING = Accounting({host: Runtime(name, ("CLAUDE.md",)) for host, name in PRODUCERS.items()}, FILES)
+RULES = RulesFiles(in_workspace=(("CLAUDE.md",),))
+ACCOUNTING = Accounting({host: Runtime(name, RULES) for host, name in PRODUCERS.items()}, FILES)
 
 pytestmark = pytest.mark.skipif(not SESSIONS, reason=NO_RECORDINGS)
 

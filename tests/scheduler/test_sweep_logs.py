@@ -90,6 +90,28 @@ def test_a_call_that_no_hook_told_is_stored_in_its_turn_when_it_is_over(home: Ho
     assert len(stored(home, "session.tool_returned")) == 2
 
 
+def test_a_turn_is_accounted_again_once_where_the_log_shows_more_of_its_context(
+    home: Home, user_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(user_home))
+    transcript = transcript_in(user_home)
+    transcript.request("x" * 99, {"name": "Bash"})
+    transcript.turn("make test")
+    watch(home, transcript, "make test")
+    sweep(home, user_home)
+    transcript.turn("make test")
+    watch(home, transcript, "make test", turn=2)
+    sweep(home, user_home)
+    (home.cache / "swept.msgpack").unlink()
+    sweep(home, user_home)
+
+    contexts = stored(home, "session.context_accounted")
+    prompts = [json.loads(str(event["snapshot"]))["entries"]["system_prompt"] for event in contexts]
+    expected = {"tokens": 29, "source": "log/api-request-shape"}
+    assert [event["turn"] for event in contexts] == [1, 2]
+    assert prompts == [expected, expected]
+
+
 def test_a_turn_that_is_open_is_left_to_its_hooks(home: Home, user_home: Path) -> None:
     transcript = transcript_in(user_home)
     transcript.turn("make test", "git status")

@@ -26,18 +26,21 @@ class FakeContextFiles:
     """
 
     def __init__(self, files: Mapping[str, bytes], roots: Mapping[Root, str] | None = None) -> None:
-        self._files = files
-        self._roots = roots or {}
+        self.files = files
+        self.roots = roots or {}
 
     def size_of(self, path: str) -> int | None:
-        found = self._files.get(path)
+        found = self.files.get(path)
         return None if found is None else len(found)
+
+    def modified_at(self, path: str) -> float | None:
+        return 0 if any(file == path or file.startswith(f"{path}/") for file in self.files) else None
 
     def skills_in(self, place: SkillPlace, workspace_path: str) -> list[SkillFile]:
         if place.root is Root.PROJECT:
             bases = self._project_folders(workspace_path)
         else:
-            bases = [self._roots[place.root]] if place.root in self._roots else []
+            bases = [self.roots[place.root]] if place.root in self.roots else []
         return [skill for base in bases for skill in self._below(PurePosixPath(base) / place.folder)]
 
     def _project_folders(self, workspace_path: str) -> list[str]:
@@ -45,12 +48,12 @@ class FakeContextFiles:
         for folder in (PurePosixPath(workspace_path), *PurePosixPath(workspace_path).parents):
             if str(folder) not in folders:
                 folders.append(str(folder))
-            if any(path.startswith(f"{folder}/.git/") for path in self._files):
+            if any(path.startswith(f"{folder}/.git/") for path in self.files):
                 return folders
         return [workspace_path]
 
     def _below(self, folder: PurePosixPath) -> list[SkillFile]:
-        paths = [PurePosixPath(path) for path in self._files]
+        paths = [PurePosixPath(path) for path in self.files]
         skills = sorted(
             (path for path in paths if path.name == SKILL_FILE and folder in path.parents),
             key=lambda path: (len(path.parts), path),
@@ -64,5 +67,5 @@ class FakeContextFiles:
         return [self._skill(path) for path in found]
 
     def _skill(self, path: PurePosixPath) -> SkillFile:
-        content = self._files[str(path)]
+        content = self.files[str(path)]
         return SkillFile(str(path), path.parent.name, declared_name(content), "", len(content))

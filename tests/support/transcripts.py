@@ -40,6 +40,11 @@ class Transcript:
             self._reply(self._id(f"{number}_end"), {"type": "text", "text": "It is done."}, "end_turn")
         self.save()
 
+    def request(self, prompt: str, *tools: dict[str, object]) -> None:
+        """Write what the next requests begin with."""
+        shape = {"system": [{"type": "text", "text": prompt}], "tools": list(tools)}
+        self._line("api-request-shape", shape=shape)
+
     def save(self, *, settled: bool = True) -> None:
         """Write the file; a settled one was last written to long ago."""
         self.path.parent.mkdir(parents=True, exist_ok=True)

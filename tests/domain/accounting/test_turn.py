@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 from context_files import FakeContextFiles
-from sessions import MAIN, Telling, edit, shell
+from sessions import MAIN, START, Telling, edit, shell
 
+from tokeneconomizer.domain.accounting.rules import RulesFiles
 from tokeneconomizer.domain.accounting.skills import Root
+from tokeneconomizer.domain.accounting.told import NOTHING_TOLD, ToldContext
 from tokeneconomizer.domain.accounting.turn import NAMES_COUNTED_MAX, Accounting, Runtime
 from tokeneconomizer.domain.commands import EndSession, SessionKey, StartSession
 from tokeneconomizer.domain.digests import Call, CallKind
-from tokeneconomizer.domain.ending import archive_silent
+from tokeneconomizer.domain.ending import account_again, archive_silent
 from tokeneconomizer.domain.handle import Rules
 
 if TYPE_CHECKING:
@@ -26,7 +29,8 @@ FILES = FakeContextFiles(
     {f"{WORKSPACE}/CLAUDE.md": b"x" * 370, SKILL_PATH: b"---\nname: Release\n---\n" + b"x" * 20},
     {Root.CLAUDE: "/home/dev/.claude"},
 )
-ACCOUNTING = Accounting({"claude_code": Runtime("claude_code", ("CLAUDE.md",))}, FILES)
+RULES = RulesFiles(in_workspace=(("CLAUDE.md",),))
+ACCOUNTING = Accounting({"claude_code": Runtime("claude_code", RULES)}, FILES)
 RULES_ENTRY = {"tokens": 93, "source": "workspace/CLAUDE.md", "detail": "CLAUDE.md"}
 NOT_IN_CALLS = ["system_prompt", "memory", "files_attachments"]
 
@@ -184,3 +188,95 @@ def test_secrets_in_foreign_names_are_not_stored() -> None:
     told.step(tool(f"mcp__{token}__x", {}))
     told.stop()
     assert token not in json.dumps(snapshots(told))
+
+
+@pytest.mark.parametrize(
+    ("told_by_log", "prompt_source", "entry"),
+    [
+        (ToldContext(prompt_characters=401), "log/request", {"tokens": 101, "source": "log/request"}),
+        (ToldContext(prompt_characters=401), "", None),
+        (NOTHING_TOLD, "log/request", None),
+    ],
+)
+def test_what_a_request_begins_with_is_the_system_prompt_where_the_log_shows_it(
+    told_by_log: ToldContext, prompt_source: str, entry: dict[str, object] | None
+) -> None:
+    runtime = Runtime("claude_code", RULES, prompt_source)
+    told = Telling(rules=Rules(accounting=Accounting({"claude_code": runtime}, FILES, told_by_log)))
+    told.prompt()
+    told.stop()
+    (found,) = snapshots(told)
+    entries, unsupported = found["entries"], found["unsupported"]
+    assert isinstance(entries, dict)
+    assert isinstance(unsupported, list)
+    assert entries.get("system_prompt") == entry
+    assert ("system_prompt" in unsupported) == (entry is None)
+
+
+def test_what_the_agent_says_of_its_context_is_stored_with_the_turn() -> None:
+    said = ToldContext("openai", 27_300, 200_000)
+    told = Telling(rules=Rules(accounting=replace(ACCOUNTING, told=said)))
+    told.prompt()
+    told.stop()
+    (event,) = told.of("context_accounted")
+    assert (vars(event)["used_tokens"], vars(event)["window_tokens"]) == (27_300, 200_000)
+    assert snapshots(told)[0]["providerBackend"] == "openai"
+
+
+@pytest.mark.parametrize(
+    ("changed", "unsupported"),
+    [
+        ((), NOT_IN_CALLS),
+        (("CLAUDE.md",), ["system_prompt", "rules", "memory", "files_attachments"]),
+        ((".claude/skills/release/SKILL.md",), ["system_prompt", "skills", "memory", "files_attachments"]),
+        (None, ["system_prompt", "rules", "skills", "memory", "files_attachments"]),
+    ],
+    ids=["nothing", "rules", "skill", "no checkout"],
+)
+def test_files_that_were_changed_since_a_turn_of_the_past_tell_nothing_of_it(
+    changed: tuple[str, ...] | None, unsupported: list[str]
+) -> None:
+    files = FilesOfToday({} if changed is None else FILES.files, FILES.roots)
+    files.changed = {f"{WORKSPACE}/{name}" for name in changed or ()}
+    accounting = replace(ACCOUNTING, files=files, as_of=START + timedelta(hours=1))
+    told = Telling(rules=Rules(accounting=accounting))
+    told.prompt()
+    told.step(tool("Skill", {"skill": "release"}))
+    told.stop()
+    assert snapshots(told)[0]["unsupported"] == unsupported
+
+
+class FilesOfToday(FakeContextFiles):
+    """Files of which some were changed a moment ago."""
+
+    changed: set[str]
+
+    def modified_at(self, path: str) -> float | None:
+        found = super().modified_at(path)
+        return (START + timedelta(days=1)).timestamp() if path in self.changed else found
+
+
+def test_a_turn_is_accounted_again_only_where_that_comes_to_something_else() -> None:
+    told = telling()
+    told.prompt()
+    told.stop()
+    session = told.session
+    assert session is not None
+    for number, accounting in enumerate((ACCOUNTING, *[replace(ACCOUNTING, told=ToldContext("openai"))] * 2)):
+        account_again(session, 1, told.at, accounting, told.events)
+        told.events += session.collect_events()  # type: ignore[arg-type]
+        assert len(told.of("context_accounted")) == min(number, 1) + 1
+
+
+def test_rules_stay_as_they_were_measured_when_a_turn_is_accounted_again() -> None:
+    told = telling()
+    told.prompt()
+    told.stop()
+    session = told.session
+    assert session is not None
+    grown = FakeContextFiles({f"{WORKSPACE}/CLAUDE.md": b"x" * 4_000})
+    accounting = replace(ACCOUNTING, files=grown, told=ToldContext("openai"))
+    account_again(session, 1, told.at, accounting, told.events)
+    told.events += session.collect_events()  # type: ignore[arg-type]
+    before, after = snapshots(told)
+    assert before["entries"] == after["entries"] == {"rules": RULES_ENTRY}

@@ -383,12 +383,13 @@ def test_a_compaction_is_told_once_with_its_sizes(
 def test_a_request_shows_the_tools_with_the_size_of_each() -> None:
     definition = {"name": "Bash", "description": "r\u00fcns", "input_schema": {"type": "object"}}
     shape = {
+        "system": [{"type": "text", "text": "You are"}, {"type": "text", "text": " an agent."}],
         "tools": [
             definition,
             {"name": "WebFetch", "defer_loading": True},
             {"name": "DeferredToolPlaceholder", "defer_loading": True},
             {"description": "without a name"},
-        ]
+        ],
     }
 
     assert told(line("api-request-shape", shape=shape, agentId="a7")) == [
@@ -398,6 +399,7 @@ def test_a_request_shows_the_tools_with_the_size_of_each() -> None:
             (LoggedTool("Bash", 69), LoggedTool("WebFetch", 40, deferred=True)),
             whole=True,
             agent_id="a7",
+            prompt_characters=17,
         )
     ]
 
