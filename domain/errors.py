@@ -30,6 +30,10 @@ class BadLabel(TokeneconomizerError):
     """A label of a turn misses a field, or says what is not understood."""
 
 
+class SideCallFailed(TokeneconomizerError):
+    """A call of our own through the user's agent could not be made, or brought no answer."""
+
+
 class StoreTooNew(TokeneconomizerError):
     """The store's schema number is above the program's."""
 

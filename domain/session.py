@@ -17,6 +17,8 @@ from eventsourcing.domain import Aggregate
 from tokeneconomizer.domain import session_events as happened
 from tokeneconomizer.domain.guard.answers import is_answer
 from tokeneconomizer.domain.guard.call_record import CallRecord
+from tokeneconomizer.domain.guard.decide import JUDGE
+from tokeneconomizer.domain.guard.judge import is_sure
 from tokeneconomizer.domain.guard.limits import Limits
 from tokeneconomizer.domain.guard.turn import RedirectRecord, TurnState
 from tokeneconomizer.domain.guard.waiting import waits
@@ -99,6 +101,7 @@ class Session(Aggregate):
         self.called: dict[str, happened.ToolCalled] = {}
         self.said: dict[int, tuple[str, str]] = {}
         self.end_is_stored = False
+        self.judge_calls = 0
         self.snapshot_version = 0
 
     @staticmethod
@@ -142,6 +145,7 @@ class Session(Aggregate):
             "returned": list(self.returned),
             "contents": self.contents,
             "end_is_stored": self.end_is_stored,
+            "judge_calls": self.judge_calls,
         }
 
     @classmethod
@@ -160,6 +164,7 @@ class Session(Aggregate):
         session.returned = dict.fromkeys(state["returned"])
         session.contents = dict(state["contents"])
         session.end_is_stored = state["end_is_stored"]
+        session.judge_calls = state["judge_calls"]
         session.snapshot_version = snapshot.originator_version
         return session
 
@@ -246,9 +251,26 @@ class Session(Aggregate):
         self.turn.step_is_open = False
 
     @_on.register
+    def _(self, event: happened.GateFired) -> None:
+        self.turn.is_gated = self.turn.is_gated or event.turn == self.turn.number
+
+    @_on.register
+    def _(self, event: happened.JudgeAsked) -> None:
+        self.judge_calls += 1
+        self.turn.is_asked_about = self.turn.is_asked_about or event.turn == self.turn.number
+
+    @_on.register
+    def _(self, event: happened.VerdictGiven) -> None:
+        # The turn may have ended while the judge was thinking.
+        if self.turn.is_open and event.turn == self.turn.number:
+            self.turn.is_judged_stuck = is_sure(event.verdict, event.confidence, self.limits)
+
+    @_on.register
     def _(self, event: happened.Redirected) -> None:
         self.phase = Phase.REDIRECTED
         self.turn.undelivered = None
+        if event.rule == JUDGE:
+            self.turn.is_judged_stuck = False
         self.turn.redirects.append(
             RedirectRecord(
                 version=event.originator_version,

@@ -11,6 +11,7 @@ from tokeneconomizer.domain.commands import ENDS_OPEN_TURN, ReturnCalls
 from tokeneconomizer.domain.digests import Hasher
 from tokeneconomizer.hosts.table import HOSTS
 from tokeneconomizer.scheduler.application import Application, Surroundings, User
+from tokeneconomizer.scheduler.envelopes import Envelopes
 from tokeneconomizer.scheduler.foreign_files import end_of
 from tokeneconomizer.scheduler.live_configuration import LiveConfiguration
 from tokeneconomizer.scheduler.places import CEILING_VARIABLE, place_of
@@ -37,6 +38,7 @@ class Parts:
     store: EventStore
     application: Application
     configuration: LiveConfiguration
+    envelopes: Envelopes
 
 
 def build(home: Home, log: structlog.stdlib.BoundLogger) -> Parts:
@@ -52,6 +54,7 @@ def build(home: Home, log: structlog.stdlib.BoundLogger) -> Parts:
     user_home = str(Path.home())
     ceilings = os.environ.get(CEILING_VARIABLE, "")
     configuration = LiveConfiguration(home.config, log)
+    envelopes = Envelopes()
     store = EventStore(home.events, key)
     application = Application(
         store,
@@ -63,8 +66,9 @@ def build(home: Home, log: structlog.stdlib.BoundLogger) -> Parts:
             hides_hints=hides_hints,
         ),
         User(user_home, os.environ.get("LC_ALL") or os.environ.get("LANG", "")),
+        envelopes,
     )
-    return Parts(store, application, configuration)
+    return Parts(store, application, configuration, envelopes)
 
 
 def settled(command: HookCommand, open_prompt: str) -> HookCommand:
