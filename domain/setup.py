@@ -89,7 +89,7 @@ class Setup(Aggregate):
         return cls._create(cls.Created, id=cls.create_id(host), timestamp=timestamp, host=host)
 
     def side_calls_on(self, at: datetime, purpose: str) -> int:
-        """Return how many side calls of a purpose were made on the newest day (UTC), if that time is of it."""
+        """Return how many side calls of a purpose were made on a time's day (UTC), if it is the newest."""
         return self._side_calls.get(purpose, 0) if _day_of(at) == self._newest_day else 0
 
     def evolve(self, event: SetupEvent) -> None:

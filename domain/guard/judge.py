@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.command_templates import template_of
+from tokeneconomizer.domain.guard.limits import NOT_STUCK, STUCK
 
 if TYPE_CHECKING:
     from tokeneconomizer.domain.guard.call_record import CallRecord
@@ -29,8 +30,6 @@ DIGEST_CHARACTERS_MAX = 8_000
 
 ANSWER_CHARACTERS_MAX = 500
 """The object that is asked for has fifty."""
-
-STUCK, NOT_STUCK = "stuck", "not_stuck"
 
 INSTRUCTIONS = f"""You judge whether a coding agent is stuck within one turn of its work.
 You get a digest of the turn: totals, then its newest tool calls in order, one a line, with what came of each.

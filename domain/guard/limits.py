@@ -53,6 +53,9 @@ GATE_MINUTES = 30
 JUDGE_CONFIDENCE = 70
 """Percent; a judge that is in doubt is not worth a word in an honest turn."""
 
+STUCK, NOT_STUCK = "stuck", "not_stuck"
+"""The judge's verdicts."""
+
 JUDGE_CALLS_PER_SESSION = 3
 """The gate fires in few turns; a session in which it fires more often is known to be hard."""
 

@@ -164,9 +164,9 @@ def test_an_event_that_a_view_cannot_take_is_told(patient: Patient) -> None:
     connection.execute("UPDATE stored_events SET state = X'7B' WHERE rowid = 2")
     connection.commit()
     connection.close()
-    # The history does not look into it; the counters do.
-    of_counters, of_audit = found(patient, "views")
-    assert of_counters.level is Level.PROBLEM
+    # The history does not look into it; the counters and the envelope do.
+    of_counters, of_audit, of_envelope = found(patient, "views")
+    assert of_counters.level is of_envelope.level is Level.PROBLEM
     assert "event 2 (session.prompt_submitted)" in of_counters.words
     assert of_audit.level is Level.OK
 
