@@ -15,7 +15,7 @@ from tokeneconomizer.projections.audit_words import UNDELIVERED, words_of
 from tokeneconomizer.projections.event_rows import EventRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tokeneconomizer.projections.event_log import EventLog
 
@@ -88,10 +88,8 @@ class _Call(NamedTuple):
         return evidence_hash in {self.returned.data["signature_hash"], result}
 
     def is_of_the_same_work(self, other: _Call) -> bool:
-        return any(
-            self.called.data[name] == other.called.data[name] != ""
-            for name in ("target_hash", "arguments_hash")
-        )
+        mine, others = self.called.data, other.called.data
+        return any(mine[name] == others[name] != "" for name in ("target_hash", "arguments_hash"))
 
 
 def explain(log: EventLog, event: EventRow) -> Explanation:
@@ -121,7 +119,7 @@ def explain(log: EventLog, event: EventRow) -> Explanation:
 
 @dataclass(slots=True)
 class _Explained:
-    rests_on: dict[str, Sequence[EventRow]]
+    rests_on: Mapping[str, Sequence[EventRow]]
     rule: str = ""
     limits: dict[str, object] = field(default_factory=dict)
     measured: dict[str, object] = field(default_factory=dict)
@@ -144,7 +142,7 @@ def _stop_hinted(event: EventRow, before: Sequence[EventRow]) -> _Explained:
     turn, evidence = _of_turn(before, event), event.data["evidence_hash"]
     redirects = [row for row in _of_kinds(turn, "redirected") if row.data["evidence_hash"] == evidence]
     again = [call for call in _calls_of(turn) if call.has_evidence(evidence)]
-    rests_on: dict[str, Sequence[EventRow]] = {
+    rests_on = {
         "the redirect that did not help": redirects,
         "the same evidence": _results(again),
     }
@@ -197,9 +195,8 @@ def _by_delivery(event: EventRow, before: Sequence[EventRow]) -> _Explained:
     """Name what came in the same hook call, else the decision before it in the stream."""
     delivery = event.data.get("delivery_id")
     if delivery:
-        return _Explained(
-            {"the same hook call": [row for row in before if row.data.get("delivery_id") == delivery]}
-        )
+        together = [row for row in before if row.data.get("delivery_id") == delivery]
+        return _Explained({"the same hook call": together})
     decisions = [row for row in before if row.topic in DECISIONS]
     return _Explained({"the decision before it": decisions[-1:]})
 
@@ -268,7 +265,7 @@ def _is_delivered(event: EventRow, stream: Iterable[EventRow]) -> bool:
     )
 
 
-def _bases(rests_on: dict[str, Sequence[EventRow]]) -> list[Basis]:
+def _bases(rests_on: Mapping[str, Sequence[EventRow]]) -> list[Basis]:
     found = [
         Basis(row.position, row.at, row.topic, why, words_of(row.topic, row.data))
         for why, rows in rests_on.items()
