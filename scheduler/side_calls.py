@@ -23,7 +23,6 @@ from tokeneconomizer.hosts.side_call import MARK, Answer
 from tokeneconomizer.scheduler.child import LOWEST_PRIORITY
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
     from collections.abc import Mapping
 
     from tokeneconomizer.hosts.side_call import CommandLine, Question, SideCaller
@@ -36,6 +35,8 @@ SIDE_CALL_S_MAX = 60.0
 
 OUTPUT_BYTES_MAX = 1_000_000
 """A result object has some kilobytes."""
+
+STDIN, STDOUT = 0, 1
 
 FOLDER_PREFIX = "side-call-"
 
@@ -112,11 +113,10 @@ class SideCalls:
 
     async def _run(self, call: Ready, folder: str) -> bytes:
         try:
-            process = await asyncio.create_subprocess_exec(
+            transport, talk = await asyncio.get_running_loop().subprocess_exec(
+                _Talk,
                 call.program,
                 *call.line.arguments,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
                 cwd=folder,
                 env=dict(call.environment),
@@ -125,33 +125,55 @@ class SideCalls:
         except OSError as error:
             message = f"`{call.program}` could not be started ({error}): see whether it works in a terminal"
             raise SideCallFailed(message) from error
+        group = transport.get_pid()
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, process.pid, LOWEST_PRIORITY)
+            os.setpriority(os.PRIO_PROCESS, group, LOWEST_PRIORITY)
+        _tell(transport, call.line.stdin)
         try:
-            return await asyncio.wait_for(_output_of(process, call.line.stdin), self._seconds_max)
+            await asyncio.wait_for(talk.is_over, self._seconds_max)
         except TimeoutError as error:
             message = f"`{call.line.program}` did not answer within {self._seconds_max:g} s and was ended"
             raise SideCallFailed(message) from error
         finally:
             # Whatever it started goes with it, also when the daemon stops or the output is too long.
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+                os.killpg(group, signal.SIGKILL)
+            transport.close()
+            await talk.has_exited
+        return bytes(talk.output)
 
 
-async def _output_of(process: Process, stdin: bytes) -> bytes:
-    if process.stdin is None or process.stdout is None:
-        message = "the side call was started without pipes"
-        raise AssertionError(message)
-    # A program that does not read, or ends at once, is known by what it prints.
-    with suppress(ConnectionError):
-        process.stdin.write(stdin)
-        await process.stdin.drain()
-    process.stdin.close()
-    output = b""
-    while chunk := await process.stdout.read(OUTPUT_BYTES_MAX):
-        output += chunk
-        if len(output) > OUTPUT_BYTES_MAX:
+class _Talk(asyncio.SubprocessProtocol):
+    """
+    Gathers what a program prints, up to a bound.
+
+    The streams of asyncio wait for a pipe that a grandchild may hold open for ever; this one is closed.
+    """
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.output = bytearray()
+        self.is_over: asyncio.Future[None] = loop.create_future()
+        self.has_exited: asyncio.Future[None] = loop.create_future()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:  # noqa: ARG002 - there is stdout alone
+        self.output += data
+        if len(self.output) > OUTPUT_BYTES_MAX and not self.is_over.done():
             message = "the side call printed more than an answer: it was ended"
-            raise SideCallFailed(message)
-    return output
+            self.is_over.set_exception(SideCallFailed(message))
+
+    def pipe_connection_lost(self, fd: int, _error: Exception | None) -> None:
+        if fd == STDOUT and not self.is_over.done():
+            self.is_over.set_result(None)
+
+    def process_exited(self) -> None:
+        if not self.has_exited.done():
+            self.has_exited.set_result(None)
+
+
+def _tell(transport: asyncio.SubprocessTransport, text: bytes) -> None:
+    stdin = transport.get_pipe_transport(STDIN)
+    if isinstance(stdin, asyncio.WriteTransport):
+        stdin.write(text)
+        # Closes it once everything is written.
+        stdin.close()
