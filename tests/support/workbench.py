@@ -90,6 +90,7 @@ class Workbench:
         self.settings = Configuration()
         self.asked = Asked()
         self.log, self.captured = capturing_log()
+        self.envelopes = Envelopes()
         self.store = EventStore(home.events, home.key())
         self.application = Application(
             self.store,
@@ -97,7 +98,7 @@ class Workbench:
             lambda: self.settings,
             Surroundings(self.asked.place_of, self.asked.settled, self.asked.answer_hides_hints),
             User("/home/dev", locale),
-            Envelopes(),
+            self.envelopes,
         )
         self.calls = HookCalls(self.application, self.log, lambda: self.at)
         self.spool = Spool(home, self.log)
