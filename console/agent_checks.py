@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.console import output
+from tokeneconomizer.console import daemon_process, output
 from tokeneconomizer.console.checks import Check, Finding, Patient, ok, problem, warning
-from tokeneconomizer.console.state import view_of
+from tokeneconomizer.console.state import configuration_or_problem, view_of
 from tokeneconomizer.hosts.claude_code.installation import (
     BINARY,
     CONFIG_FOLDER,
@@ -108,10 +108,29 @@ def look_at_hearing(patient: Patient) -> Iterator[Finding]:
             yield ok(f"last new session {output.local_time(newest[0].at)} ({newest[0].host})")
 
 
+def look_at_judge(patient: Patient) -> Iterator[Finding]:
+    """Whether the judge, where it is switched on, can be asked, and was heard."""
+    configuration, _ = configuration_or_problem()
+    layers = (configuration.everywhere, *configuration.hosts.values(), *configuration.repositories.values())
+    if all(layer.get("judge", "off") == "off" for layer in layers):
+        return
+    if shutil.which(BINARY, path=patient.environment.get("PATH")) is None:
+        yield warning(
+            f"the judge is switched on, and `{BINARY}` is not in this PATH, so that it may not be asked",
+            "install Claude Code, or `te config set judge off`",
+        )
+    problem_heard = daemon_process.state_of(patient.home).judge_problem
+    if problem_heard:
+        yield warning(f"the judge was not heard: {problem_heard}", "nothing else depends on it; see the log")
+    else:
+        yield ok("the judge is switched on")
+
+
 AGENT_CHECKS = (
     Check("agents", ("plugins",), look_at_registration),
     Check("setup", ("installed",), look_at_installed),
     Check("hearing", (), look_at_hearing),
+    Check("judge", ("config", "socket"), look_at_judge),
 )
 
 

@@ -50,6 +50,7 @@ class DaemonState:
     spooled: int | None = None
     store_problem: str | None = None
     configuration_problem: str | None = None
+    judge_problem: str | None = None
     agents_heard: tuple[str, ...] | None = None
 
     def to_json(self) -> dict[str, object]:
@@ -85,6 +86,7 @@ def answer_of(home: Home) -> DaemonState | None:
         spooled=_number(data, "spooled"),
         store_problem=_text(data, "store_problem"),
         configuration_problem=_text(data, "configuration_problem"),
+        judge_problem=_text(data, "judge_problem"),
         agents_heard=_texts(data, "agents_heard"),
     )
 

@@ -62,6 +62,7 @@ class Overview:
         heard: agent -> ISO 8601 time of its newest event.
         active: sessions with an open turn and an event in the last ACTIVE_MINUTES.
         sessions: the newest ones.
+        redirects_by_rule: rule -> redirects that arrived.
         set_aside: events that a view could not take.
         troubles: why something is not known or not up to date.
 
@@ -79,6 +80,7 @@ class Overview:
     active: int | None = None
     sessions: list[SessionLine] | None = None
     counts: Counts | None = None
+    redirects_by_rule: dict[str, int] | None = None
     set_aside: int | None = None
     troubles: list[str] = field(default_factory=list)
 
@@ -100,7 +102,8 @@ def overview_of(home: Home, now: datetime) -> Overview:
         spool_waiting=files_in(home.spool),
         spool_refused=files_in(home.refused),
     )
-    overview.troubles += [text for text in (trouble_with(home), _failing(overview.daemon)) if text]
+    told = (trouble_with(home), _failing(overview.daemon), overview.daemon.judge_problem)
+    overview.troubles += [text for text in told if text]
     if home.events.exists():
         _count(overview, home, now)
     else:
@@ -143,6 +146,7 @@ def _count(overview: Overview, home: Home, now: datetime) -> None:
                     overview.troubles.append(trouble)
                 if projection.NAME == counters.NAME:
                     overview.counts = counters.totals(view.connection())
+                    overview.redirects_by_rule = counters.redirects_by_rule(view.connection())
                     _see(overview, counters.sessions(view.connection(), SESSIONS_LOOKED_AT), now)
     except TokeneconomizerError as error:
         overview.troubles.append(str(error))

@@ -22,10 +22,12 @@ LABELS: dict[str, dict[str, str]] = {
     "daemon": {"en": "daemon", "zh": "守护进程"},
     "delivery_failures": {"en": "answers not delivered", "zh": "未送达的答复"},
     "failed": {"en": "calls that failed", "zh": "失败的调用"},
+    "gates": {"en": "turns that passed the gate", "zh": "触发门槛的轮次"},
     "heard": {"en": "Agents heard, newest event", "zh": "收到的代理，最近事件"},
     "hints": {"en": "stop hints", "zh": "停止提示"},
     "home": {"en": "home", "zh": "主目录"},
     "judge": {"en": "judge", "zh": "裁判"},
+    "judge_calls": {"en": "times the judge was asked", "zh": "询问裁判的次数"},
     "last_event": {"en": "last event", "zh": "最近事件"},
     "log": {"en": "log", "zh": "日志"},
     "loopguard": {"en": "loop guard", "zh": "循环守卫"},
@@ -55,6 +57,7 @@ LABELS: dict[str, dict[str, str]] = {
     "problem": {"en": "problem", "zh": "问题"},
     "prompts_human": {"en": "prompts", "zh": "提示"},
     "prompts_machine": {"en": "machine-made prompts", "zh": "机器生成的提示"},
+    "redirected_by": {"en": "Redirects by rule", "zh": "各规则的纠偏"},
     "redirects": {"en": "redirects delivered", "zh": "已送达的纠偏"},
     "repository": {"en": "repository", "zh": "仓库"},
     "running": {"en": "running", "zh": "运行中"},
@@ -80,6 +83,7 @@ LABELS: dict[str, dict[str, str]] = {
     "toolprune": {"en": "tool pruning", "zh": "工具精简"},
     "turn": {"en": "turn", "zh": "轮次"},
     "unknown": {"en": "unknown", "zh": "未知"},
+    "verdicts_stuck": {"en": "verdicts: stuck", "zh": "裁定为卡住"},
     "version": {"en": "version", "zh": "版本"},
 }
 """Label -> its words in each language."""

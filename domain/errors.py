@@ -35,6 +35,10 @@ class BadAccounting(TokeneconomizerError):
     """What a runtime hands in does not keep the accounting contract."""
 
 
+class SideCallFailed(TokeneconomizerError):
+    """A call of our own through the user's agent could not be made, or brought no answer."""
+
+
 class StoreTooNew(TokeneconomizerError):
     """The store's schema number is above the program's."""
 

@@ -6,7 +6,7 @@ From a hook call to events and an answer: pure, so that a recorded session repla
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain import session_events as happened
@@ -29,6 +29,7 @@ from tokeneconomizer.domain.digests import Hasher, digest_call, stored_call_id
 from tokeneconomizer.domain.ending import end_turn
 from tokeneconomizer.domain.guard import texts
 from tokeneconomizer.domain.guard.decide import Hint, Redirect, decide
+from tokeneconomizer.domain.guard.gate import far_outside
 from tokeneconomizer.domain.guard.limits import Limits
 from tokeneconomizer.domain.labels import label
 from tokeneconomizer.domain.redaction import scrub
@@ -261,8 +262,11 @@ class _Handling:
         trigger_call(session, digest, ruling, self._delivery, CallStep(step, whole_step))
 
     def _judge(self, session: Session) -> Decision:
+        if not self._rules.guard_is_on:
+            return NOTHING
+        self._watch_gate(session)
         # An answer that the hook client gave by itself is given: nothing can be added to it.
-        if not self._rules.guard_is_on or self._delivery.answered:
+        if self._delivery.answered:
             return NOTHING
         verdict = decide(session.turn, session.limits)
         if isinstance(verdict, Redirect):
@@ -270,6 +274,14 @@ class _Handling:
         if isinstance(verdict, Hint):
             return self._hint(session, verdict)
         return NOTHING
+
+    def _watch_gate(self, session: Session) -> None:
+        if session.turn.is_gated:
+            return
+        found = far_outside(session.turn, session.limits, self._delivery.at.timestamp())
+        if found is not None:
+            number = session.turn.number
+            self._trigger(session, happened.GateFired, turn=number, **asdict(found))
 
     def _redirect(self, session: Session, verdict: Redirect) -> Decision:
         finding = verdict.finding

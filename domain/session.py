@@ -18,6 +18,8 @@ from tokeneconomizer.domain import session_events as happened
 from tokeneconomizer.domain.accounting.turn import count_call
 from tokeneconomizer.domain.guard.answers import is_answer
 from tokeneconomizer.domain.guard.call_record import CallRecord
+from tokeneconomizer.domain.guard.decide import JUDGE
+from tokeneconomizer.domain.guard.judge import is_sure
 from tokeneconomizer.domain.guard.limits import Limits
 from tokeneconomizer.domain.guard.turn import RedirectRecord, TurnState
 from tokeneconomizer.domain.guard.waiting import waits
@@ -116,6 +118,7 @@ class Session(Aggregate):
         self.said: dict[int, tuple[str, str]] = {}
         self.end_is_stored = False
         self.start_was_seen = False
+        self.judge_calls = 0
         self.snapshot_version = 0
 
     @staticmethod
@@ -161,6 +164,7 @@ class Session(Aggregate):
             "said": [[version, *said] for version, said in self.said.items()],
             "end_is_stored": self.end_is_stored,
             "start_was_seen": self.start_was_seen,
+            "judge_calls": self.judge_calls,
         }
 
     @classmethod
@@ -181,6 +185,7 @@ class Session(Aggregate):
         session.said = {version: (topic, delivery_id) for version, topic, delivery_id in state["said"]}
         session.end_is_stored = state["end_is_stored"]
         session.start_was_seen = state["start_was_seen"]
+        session.judge_calls = state["judge_calls"]
         session.snapshot_version = snapshot.originator_version
         return session
 
@@ -270,10 +275,27 @@ class Session(Aggregate):
     def _on_step_ended(self, _event: happened.StepEnded) -> None:
         self.turn.step_is_open = False
 
+    @_reacts_to(happened.GateFired)
+    def _on_gate_fired(self, event: happened.GateFired) -> None:
+        self.turn.is_gated = self.turn.is_gated or event.turn == self.turn.number
+
+    @_reacts_to(happened.JudgeAsked)
+    def _on_judge_asked(self, event: happened.JudgeAsked) -> None:
+        self.judge_calls += 1
+        self.turn.is_asked_about = self.turn.is_asked_about or event.turn == self.turn.number
+
+    @_reacts_to(happened.VerdictGiven)
+    def _on_verdict_given(self, event: happened.VerdictGiven) -> None:
+        # The turn may have ended while the judge was thinking.
+        if self.turn.is_open and event.turn == self.turn.number:
+            self.turn.is_judged_stuck = is_sure(event.verdict, event.confidence, self.limits)
+
     @_reacts_to(happened.Redirected)
     def _on_redirected(self, event: happened.Redirected) -> None:
         self.phase = Phase.REDIRECTED
         self.turn.undelivered = None
+        if event.rule == JUDGE:
+            self.turn.is_judged_stuck = False
         self.turn.redirects.append(
             RedirectRecord(
                 version=event.originator_version,

@@ -71,6 +71,11 @@ def _guard(name: str, default: int, meaning: str, minimum: int = 2) -> Setting:
     return Setting(f"guard.{name}", default, meaning, minimum=minimum, maximum=200)
 
 
+def _gate(measure: str, default: int, maximum: int) -> Setting:
+    meaning = f"{measure} that are far outside for a turn, while few green turns are known"
+    return Setting(f"guard.gate_{measure}", default, meaning, maximum=maximum)
+
+
 def _rule(name: str, meaning: str) -> Setting:
     return Setting(f"guard.{name}", "on", f"rule: {meaning}", ("on", "off"))
 
@@ -113,6 +118,27 @@ SETTINGS: tuple[Setting, ...] = (
     _guard("cycle_rounds", guard.CYCLE_ROUNDS, "rounds of several calls with the same results", minimum=3),
     _guard("returns", guard.RETURNS, "times that an earlier content or failure comes back"),
     _guard("span_calls", guard.SPAN_CALLS, "calls between two occurrences of one circle, at most"),
+    _gate("calls", guard.GATE_CALLS, 2_000),
+    _gate("failures", guard.GATE_FAILURES, 1_000),
+    _gate("edits", guard.GATE_EDITS, 1_000),
+    _gate("minutes", guard.GATE_MINUTES, 10_000),
+    Setting(
+        "guard.judge_confidence",
+        guard.JUDGE_CONFIDENCE,
+        "percent of confidence from which the judge is believed",
+        maximum=100,
+    ),
+    Setting(
+        "guard.judge_calls_per_session",
+        guard.JUDGE_CALLS_PER_SESSION,
+        "times that the judge is asked in one session, at most",
+    ),
+    Setting(
+        "guard.judge_calls_per_day",
+        guard.JUDGE_CALLS_PER_DAY,
+        "times that the judge is asked on one day (UTC), at most",
+        per_repository=False,
+    ),
     *GUARD_RULES,
     Setting(
         "microskills",
@@ -128,9 +154,7 @@ SETTINGS: tuple[Setting, ...] = (
         ("off", "suggest", "auto"),
         in_use=False,
     ),
-    Setting(
-        "judge", "off", "ask the user's own agent whether a turn is stuck", ("off", "auto"), in_use=False
-    ),
+    Setting("judge", "off", "ask the user's own agent whether a turn is stuck", ("off", "auto")),
     Setting("trust", "no", "treat the repository as trusted", ("yes", "no"), per_host=False, in_use=False),
     Setting("prune.min_prompts", 10, "prompts without a use before a tool counts as unused", in_use=False),
     Setting("prune.min_sessions", 2, "sessions that these prompts must come from", in_use=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import TYPE_CHECKING, Self
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -74,6 +75,8 @@ class Setup(Aggregate):
     def __init__(self) -> None:
         self.installed = False
         self.policies: dict[str, str] = {}
+        self._newest_day = ""
+        self._side_calls: dict[str, int] = {}
 
     @staticmethod
     def create_id(host: str) -> UUID:
@@ -85,12 +88,25 @@ class Setup(Aggregate):
         """Begin the stream of an agent."""
         return cls._create(cls.Created, id=cls.create_id(host), timestamp=timestamp, host=host)
 
+    def side_calls_on(self, at: datetime, purpose: str) -> int:
+        """Return how many side calls of a purpose were made on a time's day (UTC), if it is the newest."""
+        return self._side_calls.get(purpose, 0) if _day_of(at) == self._newest_day else 0
+
     def evolve(self, event: SetupEvent) -> None:
         """Take in one event."""
         if isinstance(event, SetupChanged):
             self.installed = event.action == "install"
         elif isinstance(event, PolicySet):
             self.policies[policy_name(event.key, event.repository)] = event.value
+        elif isinstance(event, SideCallMade):
+            day = _day_of(event.timestamp)
+            if day != self._newest_day:
+                self._newest_day, self._side_calls = day, {}
+            self._side_calls[event.purpose] = self._side_calls.get(event.purpose, 0) + 1
+
+
+def _day_of(at: datetime) -> str:
+    return at.astimezone(UTC).date().isoformat()
 
 
 def policy_name(key: str, repository: str) -> str:

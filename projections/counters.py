@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.domain.guard.limits import STUCK
 from tokeneconomizer.domain.stream_ids import is_imported
 from tokeneconomizer.projections.event_rows import EventHead
 
@@ -26,6 +27,8 @@ class Counts:
         never_ran: calls that were denied or cut off before they ran.
         steps: model replies that called tools.
         turns_unverified: turns that ended with no test run to tell.
+        gates: turns that passed the gate.
+        verdicts_stuck: of the judge's verdicts those that say so.
 
     """
 
@@ -42,6 +45,10 @@ class Counts:
     turns_red: int = 0
     redirects: int = 0
     hints: int = 0
+    gates: int = 0
+    judge_calls: int = 0
+    verdicts: int = 0
+    verdicts_stuck: int = 0
     injections: int = 0
     delivery_failures: int = 0
     compactions: int = 0
@@ -113,7 +120,7 @@ class _Session:
 
 NAME = "counters"
 
-SCHEMA = 1
+SCHEMA = 2
 
 _COUNTED = tuple(field.name for field in fields(Counts))
 _SESSION_COLUMNS = tuple(field.name for field in fields(_Session) if field.name not in {"day", "counts"})
@@ -149,7 +156,15 @@ CREATE = (
         counter TEXT NOT NULL,
         day TEXT NOT NULL,
         turn INTEGER NOT NULL,
+        rule TEXT NOT NULL,
         PRIMARY KEY (stream_id, version)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE redirects_by_rule (
+        host TEXT NOT NULL,
+        repository TEXT NOT NULL,
+        rule TEXT NOT NULL,
+        redirects INTEGER NOT NULL,
+        PRIMARY KEY (host, repository, rule)
     ) WITHOUT ROWID""",
 )
 
@@ -167,7 +182,9 @@ _ADD = f"""INSERT INTO counts VALUES (?, ?, ?, {", ".join("?" for _ in _COUNTED)
     ON CONFLICT DO UPDATE SET {", ".join(f"{name} = {name} + excluded.{name}" for name in _COUNTED)}"""
 _KEEP = f"INSERT OR REPLACE INTO sessions VALUES ({', '.join('?' for _ in _SESSION_COLUMNS)})"
 _FIND = f"SELECT {', '.join(_SESSION_COLUMNS)} FROM sessions WHERE stream_id = ?"
-_SAID = "SELECT counter, day, turn FROM said WHERE stream_id = ? AND version = ?"
+_SAID = "SELECT counter, day, turn, rule FROM said WHERE stream_id = ? AND version = ?"
+_BY_RULE = """INSERT INTO redirects_by_rule VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET redirects = redirects + excluded.redirects"""
 _SUMS = ", ".join(f"coalesce(sum({name}), 0)" for name in _COUNTED)
 _SESSION_FIELDS = ", ".join(field.name for field in fields(SessionLine))
 
@@ -237,6 +254,15 @@ def totals(connection: sqlite3.Connection, host: str | None = None, repository: 
     return Counts(*row)
 
 
+def redirects_by_rule(connection: sqlite3.Connection) -> dict[str, int]:
+    """Return how many redirects each rule brought, the most first; those that never arrived are left out."""
+    rows = connection.execute(
+        "SELECT rule, sum(redirects) FROM redirects_by_rule GROUP BY rule "
+        "HAVING sum(redirects) > 0 ORDER BY sum(redirects) DESC, rule"
+    )
+    return {str(rule): int(redirects) for rule, redirects in rows}
+
+
 def by_repository(connection: sqlite3.Connection, host: str | None = None) -> list[RepositoryCounts]:
     """Return the counts of each repository over all days, by name."""
     rows = connection.execute(
@@ -293,11 +319,11 @@ def _open_turn(session: _Session, row: EventRow) -> None:
     session.state = "working"
 
 
-def _say(batch: _Batch, session: _Session, row: EventRow, counter: str) -> None:
+def _say(batch: _Batch, session: _Session, row: EventRow, counter: str, rule: str = "") -> None:
     session.counts[counter] += 1
     batch.connection.execute(
-        "INSERT INTO said VALUES (?, ?, ?, ?, ?)",
-        (row.stream_id, row.stream_version, counter, session.day, session.turn),
+        "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)",
+        (row.stream_id, row.stream_version, counter, session.day, session.turn, rule),
     )
 
 
@@ -335,9 +361,24 @@ def _tool_returned(_batch: _Batch, session: _Session, row: EventRow) -> None:
 
 
 def _redirected(batch: _Batch, session: _Session, row: EventRow) -> None:
-    _say(batch, session, row, "redirects")
+    rule = str(row.data["rule"])
+    _say(batch, session, row, "redirects", rule)
+    batch.connection.execute(_BY_RULE, (session.host, session.repository, rule, 1))
     session.redirects += 1
     session.state = "redirected"
+
+
+def _gate_fired(_batch: _Batch, session: _Session, _row: EventRow) -> None:
+    session.counts["gates"] += 1
+
+
+def _judge_asked(_batch: _Batch, session: _Session, _row: EventRow) -> None:
+    session.counts["judge_calls"] += 1
+
+
+def _verdict_given(_batch: _Batch, session: _Session, row: EventRow) -> None:
+    session.counts["verdicts"] += 1
+    session.counts["verdicts_stuck"] += row.data["verdict"] == STUCK
 
 
 def _stop_hinted(batch: _Batch, session: _Session, row: EventRow) -> None:
@@ -352,8 +393,10 @@ def _delivery_failed(batch: _Batch, session: _Session, row: EventRow) -> None:
     if said is not None:
         # Forgotten, so that the same words are not taken back twice.
         batch.connection.execute("DELETE FROM said WHERE stream_id = ? AND version = ?", which)
-        counter, day, turn = said
+        counter, day, turn, rule = said
         batch.counts(session, day)[counter] -= 1
+        if rule:
+            batch.connection.execute(_BY_RULE, (session.host, session.repository, rule, -1))
         if counter == "redirects" and turn == session.turn and session.redirects:
             session.redirects -= 1
     if session.turn_is_open:
@@ -392,9 +435,9 @@ _TAKE: dict[str, Callable[[_Batch, _Session, EventRow], None]] = {
     "session.tool_called": _tool_called,
     "session.tool_returned": _tool_returned,
     "session.step_ended": _touched,
-    "session.gate_fired": _touched,
-    "session.judge_asked": _touched,
-    "session.verdict_given": _touched,
+    "session.gate_fired": _gate_fired,
+    "session.judge_asked": _judge_asked,
+    "session.verdict_given": _verdict_given,
     "session.redirected": _redirected,
     "session.stop_hinted": _stop_hinted,
     "session.delivery_failed": _delivery_failed,

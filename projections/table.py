@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.projections import accounting, audit, counters
+from tokeneconomizer.projections import accounting, audit, counters, envelope
 
 if TYPE_CHECKING:
     from tokeneconomizer.projections.view import Projection
 
-PROJECTIONS: tuple[Projection, ...] = (counters, audit, accounting)
+PROJECTIONS: tuple[Projection, ...] = (counters, audit, accounting, envelope)

@@ -6,7 +6,8 @@ The daemon is the only one that runs it, or a command that holds the daemon's lo
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections import deque
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +17,7 @@ from eventsourcing.persistence import PersistenceError
 
 from tokeneconomizer.domain import session_events as happened
 from tokeneconomizer.domain.ending import account_again, archive_silent
+from tokeneconomizer.domain.guard.envelope import with_envelope
 from tokeneconomizer.domain.handle import Rules, handle
 from tokeneconomizer.domain.missed_calls import store_missed
 from tokeneconomizer.domain.session import Phase, Session
@@ -23,7 +25,7 @@ from tokeneconomizer.domain.session_snapshot import SessionSnapshot
 from tokeneconomizer.domain.setup import Setup, policy_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from uuid import UUID
 
@@ -33,10 +35,14 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.digests import Hasher
     from tokeneconomizer.domain.missed_calls import LoggedTurn
     from tokeneconomizer.domain.settings import Configuration
+    from tokeneconomizer.scheduler.envelopes import Envelopes
     from tokeneconomizer.scheduler.store import EventStore
 
 SNAPSHOT_EVERY_EVENTS = 100
 """Replaying a hundred events takes 4 ms; a snapshot is as much to write as ten events."""
+
+GATED_KEPT = 16
+"""They are taken after each hook call; only a spool that is drained brings several at once."""
 
 AnyAggregate = TypeVar("AnyAggregate", bound=Aggregate)
 
@@ -140,6 +146,7 @@ class Application:
         configuration: gives the configuration in force.
         surroundings: what only files can tell.
         user: the user's home folder and language.
+        envelopes: what green turns take.
 
     """
 
@@ -150,12 +157,15 @@ class Application:
         configuration: Callable[[], Configuration],
         surroundings: Surroundings,
         user: User,
+        envelopes: Envelopes,
     ) -> None:
         self._store = store
         self._hasher = hasher
         self._configuration = configuration
         self._surroundings = surroundings
         self._user = user
+        self._envelopes = envelopes
+        self._gated: deque[UUID] = deque(maxlen=GATED_KEPT)
 
     def handle(self, command: HookCommand, delivery: Delivery) -> Answer:
         """Store what a hook call tells, and return the answer."""
@@ -177,10 +187,37 @@ class Application:
                 for event in outcome.session.pending_events
                 if isinstance(event, happened.SAYING)
             )
+            is_gated = any(isinstance(event, happened.GateFired) for event in outcome.session.pending_events)
             events = len(outcome.session.pending_events)
             self._store.save(outcome.session)
+        if is_gated:
+            self._gated.append(stream_id)
         self._snapshot_when_due(outcome.session)
         return Answer(outcome.decision, stream_id, said, events, outcome.dropped)
+
+    def taken_gated(self) -> list[UUID]:
+        """Return the sessions whose turn passed the gate since this was asked last."""
+        gated = list(self._gated)
+        self._gated.clear()
+        return gated
+
+    @contextmanager
+    def session(self, stream_id: UUID) -> Iterator[Session | None]:
+        """Give a session to trigger events on, and save them at the end; None when there is no such one."""
+        session = self._find(Session, stream_id)
+        with self._whole_or_forgotten(stream_id):
+            yield session
+            if session is not None and session.pending_events:
+                self._store.save(session)
+
+    @contextmanager
+    def setup(self, host: str, at: datetime) -> Iterator[Setup]:
+        """Give an agent's setup to trigger events on, and save them at the end."""
+        setup = self._setup(host, at)
+        with self._whole_or_forgotten(setup.id):
+            yield setup
+            if setup.pending_events:
+                self._store.save(setup)
 
     def delivery_failed(self, stream_id: UUID, said: Sequence[Said], at: datetime, reason: str) -> None:
         """Take back what was said in a reply that never reached the agent."""
@@ -302,7 +339,9 @@ class Application:
         may_hint = session is not None and bool(session.turn.redirects)
         return Rules(
             guard_is_on=configuration.get("loopguard", host=host, repository=repository) == "on",
-            limits=configuration.limits(host=host, repository=repository),
+            limits=with_envelope(
+                configuration.limits(host=host, repository=repository), self._envelopes.of(repository, host)
+            ),
             language=self._user.language_under(configuration),
             # Reading the agent's log is only worth it when a hint may follow.
             echo_hint=echo == "always"

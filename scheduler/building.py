@@ -13,6 +13,7 @@ from tokeneconomizer.domain.digests import Hasher
 from tokeneconomizer.hosts.table import HOSTS
 from tokeneconomizer.scheduler.accounting_hosts import AccountingHosts
 from tokeneconomizer.scheduler.application import Application, Surroundings, User
+from tokeneconomizer.scheduler.envelopes import Envelopes
 from tokeneconomizer.scheduler.foreign_files import end_of
 from tokeneconomizer.scheduler.live_configuration import LiveConfiguration
 from tokeneconomizer.scheduler.places import CEILING_VARIABLE, place_of
@@ -43,6 +44,7 @@ class Parts:
     store: EventStore
     application: Application
     configuration: LiveConfiguration
+    envelopes: Envelopes
 
 
 def build(
@@ -67,6 +69,7 @@ def build(
     user_home = str(Path.home())
     ceilings = os.environ.get(CEILING_VARIABLE, "")
     configuration = LiveConfiguration(home.config, log)
+    envelopes = Envelopes()
     store = EventStore(home.events, key)
     application = Application(
         store,
@@ -79,8 +82,9 @@ def build(
             accounting=AccountingHosts(Path.home(), environments).of,
         ),
         User(user_home, os.environ.get("LC_ALL") or os.environ.get("LANG", "")),
+        envelopes,
     )
-    return Parts(store, application, configuration)
+    return Parts(store, application, configuration, envelopes)
 
 
 def settled(command: HookCommand, open_prompt: str) -> HookCommand:

@@ -30,10 +30,12 @@ from tokeneconomizer.scheduler.building import build  # noqa: E402
 from tokeneconomizer.scheduler.due import may_end, read_clocks, silent_before  # noqa: E402
 from tokeneconomizer.scheduler.folding import Folding  # noqa: E402
 from tokeneconomizer.scheduler.home import Home  # noqa: E402
+from tokeneconomizer.scheduler.judging import Judging  # noqa: E402
 from tokeneconomizer.scheduler.lock import ATTEMPTS, held  # noqa: E402
 from tokeneconomizer.scheduler.log import open_log  # noqa: E402
 from tokeneconomizer.scheduler.rebuilding import Rebuilding  # noqa: E402
 from tokeneconomizer.scheduler.server import Server, Speaker  # noqa: E402
+from tokeneconomizer.scheduler.side_calls import SideCalls  # noqa: E402
 from tokeneconomizer.scheduler.spool import Spool  # noqa: E402
 from tokeneconomizer.scheduler.store_trouble import (  # noqa: E402
     StoreFailing,
@@ -74,6 +76,7 @@ class Work:
     trouble: StoreTrouble
     rebuilding: Rebuilding
     sweeping: Sweeping
+    judging: Judging
 
 
 class Daemon:
@@ -102,7 +105,7 @@ class Daemon:
         self._listen_for_signals()
         parts = build(self._home, self._log, self._environments)
         trouble = StoreTrouble(self._home, self._log, self._stop.set)
-        folding = Folding(self._home, self._log, trouble.met)
+        folding = Folding(self._home, self._log, trouble.met, parts.envelopes)
         work = Work(
             parts=parts,
             calls=WatchedCalls(parts.application, self._log, lambda: datetime.now(UTC), trouble),
@@ -111,6 +114,14 @@ class Daemon:
             trouble=trouble,
             rebuilding=Rebuilding(self._home, self._log, folding.soon),
             sweeping=Sweeping(self._home, self._log, self._environments, folding.soon, self._last_call.wall),
+            judging=Judging(
+                parts.application,
+                parts.configuration,
+                SideCalls(self._environments),
+                self._log,
+                lambda: datetime.now(UTC),
+                folding.soon,
+            ),
         )
         self._tick(work)
         # What was imported lives as long as the process: a collection that looks at it takes 13 ms.
@@ -126,6 +137,7 @@ class Daemon:
         timers.shutdown(wait=False)
         await work.rebuilding.close()
         await work.sweeping.close()
+        await work.judging.close()
         work.folding.close()
         parts.store.close()
         self._home.socket.unlink(missing_ok=True)
@@ -135,6 +147,7 @@ class Daemon:
         def after() -> None:
             self._last_call = read_clocks()
             work.folding.soon()
+            work.judging.start_if_due()
 
         return Speaker(
             version=self._version,
@@ -214,6 +227,7 @@ class Daemon:
             "spooled": len(work.spool.waiting()),
             "store_problem": work.trouble.problem,
             "configuration_problem": work.parts.configuration.problem,
+            "judge_problem": work.judging.problem,
             "agents_heard": sorted(self._environments),
         }
         return json.dumps(status).encode()

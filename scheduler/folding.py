@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.errors import StoreDamaged, TokeneconomizerError
-from tokeneconomizer.projections import counters
+from tokeneconomizer.projections import counters, envelope
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.switch import is_superseded, open_view
 from tokeneconomizer.projections.table import PROJECTIONS
 from tokeneconomizer.projections.view import said_in_words
+from tokeneconomizer.scheduler.envelopes import Envelopes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +56,7 @@ class Folding:
         home: whose events and views.
         log: the daemon's log.
         damaged: told when the events cannot be read any more.
+        envelopes: kept as the view of that name has them.
 
     """
 
@@ -63,10 +65,12 @@ class Folding:
         home: Home,
         log: structlog.stdlib.BoundLogger,
         damaged: Callable[[Exception], None] = lambda _: None,
+        envelopes: Envelopes | None = None,
     ) -> None:
         self._home = home
         self._log = log
         self._damaged = damaged
+        self._envelopes = envelopes or Envelopes()
         self._told: dict[str, str] = {}
         self._events = EventLog(home.events)
         self._views: dict[str, View] = {}
@@ -113,8 +117,20 @@ class Folding:
                 self._tell("view not folded", projection, error)
                 continue
             self._told.pop(projection.NAME, None)
+            if projection is envelope and (taken or not self._envelopes.are_known):
+                self._refresh_envelopes()
             if taken == BATCH_EVENTS:
                 self.soon()
+
+    def _refresh_envelopes(self) -> None:
+        view = self._view_of(envelope)
+        if view.is_outdated:
+            return
+        try:
+            with said_in_words(view.path, view.projection):
+                self._envelopes.refresh(view.connection())
+        except TokeneconomizerError as error:
+            self._tell("view not asked", envelope, error)
 
     def _tell(self, what: str, projection: Projection, error: Exception) -> None:
         # The same words once, not after each hook call that meets them.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokeneconomizer.console import output
+from tokeneconomizer.console.commands.audit_explain import command as explain_command
 from tokeneconomizer.console.commands.audit_verify import command as verify_command
 from tokeneconomizer.console.state import view_of
 from tokeneconomizer.domain.errors import TokeneconomizerError
@@ -39,6 +40,7 @@ def command() -> None:
     """Read the history of events."""
 
 
+command.add_command(explain_command)
 command.add_command(verify_command)
 
 

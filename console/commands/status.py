@@ -29,6 +29,9 @@ COUNTED = (
     "never_ran",
     "redirects",
     "hints",
+    "gates",
+    "judge_calls",
+    "verdicts_stuck",
     "delivery_failures",
 )
 """The counters that a person looks for; `--json` prints all."""
@@ -61,6 +64,7 @@ def tables_of(overview: Overview, words: Words) -> list[Table]:
         Table(label("parts"), (), _part_rows(overview, words)),
         Table(label("heard"), (), _heard_rows(overview, words)),
         Table(label("counted"), (), _count_rows(overview, words)),
+        Table(label("redirected_by"), (), _rule_rows(overview)),
         Table(
             label("sessions_newest"),
             tuple(map(label, ("agent", "session", "repository", "state", "turn", "last_event"))),
@@ -125,6 +129,10 @@ def _count_rows(overview: Overview, words: Words) -> Rows:
     rows: Rows = [[words.label("active"), active]]
     rows += [[words.label(name), f"{getattr(overview.counts, name):,}"] for name in COUNTED]
     return rows
+
+
+def _rule_rows(overview: Overview) -> Rows:
+    return [[rule, f"{redirects:,}"] for rule, redirects in (overview.redirects_by_rule or {}).items()]
 
 
 def _session_row(session: SessionLine, words: Words) -> list[Cell | str]:

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.guard import limits as bounds
 from tokeneconomizer.domain.guard.finding import Finding
+from tokeneconomizer.domain.guard.gate import moves
 from tokeneconomizer.domain.guard.rules import find
 
 if TYPE_CHECKING:
     from tokeneconomizer.domain.guard.call_record import CallRecord
     from tokeneconomizer.domain.guard.limits import Limits
     from tokeneconomizer.domain.guard.turn import RedirectRecord, TurnState
+
+
+JUDGE = "judge"
+"""Stands for the rule where the judge saw it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ def _redirect(turn: TurnState, limits: Limits) -> Redirect | None:
     if turn.redirects and turn.calls - turn.redirects[-1].call_number < bounds.CALLS_BETWEEN_REDIRECTS:
         return None
     spent = {redirect.evidence_hash for redirect in turn.redirects}
-    for finding in [*find(turn.window, limits), *_undelivered(turn)]:
+    for finding in [*find(turn.window, limits), *_undelivered(turn), *_judged(turn)]:
         if finding.evidence_hash not in spent:
             return Redirect(finding)
     return None
@@ -66,6 +71,15 @@ def _undelivered(turn: TurnState) -> list[Finding]:
         return []
     calls = [call for call in turn.window if call.evidence_hash == lost.evidence_hash]
     return [Finding(lost.rule, calls[-1], lost.occurrences, edits_between=0)] if calls else []
+
+
+def _judged(turn: TurnState) -> list[Finding]:
+    """Return what the judge saw, unless the turn moved on since it was asked."""
+    if not turn.is_judged_stuck or not turn.window or moves(turn.window):
+        return []
+    failed = [call for call in turn.window if call.failed and not call.waits]
+    call = (failed or turn.window)[-1]
+    return [Finding(JUDGE, call, sum(other.evidence_hash == call.evidence_hash for other in turn.window))]
 
 
 def _newest_step(turn: TurnState) -> list[CallRecord]:

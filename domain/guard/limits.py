@@ -38,6 +38,30 @@ RETURNS = 2
 SPAN_CALLS = 16
 """Occurrences further apart than this are not one circle."""
 
+GATE_CALLS = 30
+"""Nine of ten recorded turns took up to 22 calls with Claude Code, 20 with Pi; more with other agents."""
+
+GATE_FAILURES = 6
+"""Nine of ten recorded turns had at most 2 failures with Claude Code, and 6 with the agent that had most."""
+
+GATE_EDITS = 15
+"""Nine of ten recorded turns made at most 11 edits."""
+
+GATE_MINUTES = 30
+"""Nine of ten recorded turns took up to 12 minutes; people also leave a turn waiting for their word."""
+
+JUDGE_CONFIDENCE = 70
+"""Percent; a judge that is in doubt is not worth a word in an honest turn."""
+
+STUCK, NOT_STUCK = "stuck", "not_stuck"
+"""The judge's verdicts."""
+
+JUDGE_CALLS_PER_SESSION = 3
+"""The gate fires in few turns; a session in which it fires more often is known to be hard."""
+
+JUDGE_CALLS_PER_DAY = 20
+"""Each costs about as much as one small request of the agent's own."""
+
 REDIRECTS_PER_TURN = 2
 """A second line may help for other evidence; a third is noise."""
 
@@ -54,6 +78,7 @@ class Limits:
     The thresholds in force for a turn; see the constants of this module.
 
     Attributes:
+        green_turns: how many known turns the gate's numbers rest on; 0 where they are the settings'.
         rules_off: names of the rules that are switched off, with spaces between.
         other fields: as the constants.
 
@@ -70,6 +95,12 @@ class Limits:
     cycle_rounds: int = CYCLE_ROUNDS
     returns: int = RETURNS
     span_calls: int = SPAN_CALLS
+    gate_calls: int = GATE_CALLS
+    gate_failures: int = GATE_FAILURES
+    gate_edits: int = GATE_EDITS
+    gate_minutes: int = GATE_MINUTES
+    judge_confidence: int = JUDGE_CONFIDENCE
+    green_turns: int = 0
     rules_off: str = ""
 
     def has(self, rule: str) -> bool:

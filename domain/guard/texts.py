@@ -45,6 +45,8 @@ WHAT_REPEATS = {
         "before.",
         "failures_return": "{subject} fails in turns: the edits between brought back an earlier failure "
         "{count} times{how}.",
+        "judge": "This turn has taken far more than turns here usually do, and its last steps brought "
+        "nothing new; most recently {subject}{how}.",
     },
     "zh": {
         "failed": "{subject} 已以同样的方式失败 {count} 次{how}。",
@@ -56,6 +58,7 @@ WHAT_REPEATS = {
         "cycle": "{subject} 连同另外 {others} 个调用已循环 {count} 轮，每次结果都与之前相同。",
         "back_and_forth": "{subject} 来回改动：已 {count} 次改回文件先前的内容。",
         "failures_return": "{subject} 的失败反复出现：其间的修改已 {count} 次带回先前的失败{how}。",
+        "judge": "本轮的耗费已远超此处平常的轮次，最近的步骤没有带来新的进展；最后一次是 {subject}{how}。",
     },
 }
 """By language and by what was seen."""
@@ -73,6 +76,8 @@ WAYS_OUT = {
         "thing, or say what blocks you.",
         "returns": "Both ways were tried: find out what each of them breaks and why, then make one change "
         "that meets both, or say what blocks you.",
+        "judge": "Stop for a moment: say what you know for certain and what you only assume, drop the "
+        "approach that these steps share, and take another one, or say what blocks you.",
     },
     "zh": {
         "failure": "再次重复无济于事：请重新阅读错误及其指向的代码，质疑这些尝试背后的假设，换一种做法，"
@@ -85,6 +90,8 @@ WAYS_OUT = {
         "或说明是什么阻碍了你。",
         "returns": "两种做法都已试过：请查明各自破坏了什么、为什么，再做一个兼顾两者的修改，"
         "或说明是什么阻碍了你。",
+        "judge": "请先停一下：说明哪些是确知的、哪些只是假设，放弃这些步骤共同的做法，换一种做法，"
+        "或说明是什么阻碍了你。",
     },
 }
 
@@ -95,6 +102,7 @@ _WAY_OUT_OF = {
     "cycle": "circle",
     "back_and_forth": "returns",
     "failures_return": "returns",
+    "judge": "judge",
 }
 
 

@@ -48,6 +48,9 @@ class TurnState:
         step_is_open: whether more calls of that step may come.
         undelivered: a redirect that never reached the agent and may ride on the next result.
         hint_version: version of the StopHinted event, or 0.
+        is_gated: whether the gate fired.
+        is_asked_about: whether the judge was asked.
+        is_judged_stuck: whether the judge said so with confidence, and no redirect has told it yet.
         outcome: what the last test run says of the turn, as in TurnEnded.
         written: base names of the files that were written, the latest last.
         is_whole: whether all that it invoked was seen and counted.
@@ -68,6 +71,9 @@ class TurnState:
     redirects: list[RedirectRecord] = field(default_factory=list)
     undelivered: RedirectRecord | None = None
     hint_version: int = 0
+    is_gated: bool = False
+    is_asked_about: bool = False
+    is_judged_stuck: bool = False
     outcome: str = UNVERIFIED
     written: dict[str, None] = field(default_factory=dict)
     is_whole: bool = False

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 from prompt_blocks import JsonObject
 from replies import OVERLOADED, Match, Reply, call, say
-from sample_project import FIXED_BODY, PRICING_PATH, TEST_COMMAND
+from sample_project import FILES, FIXED_BODY, PRICING_PATH, TEST_COMMAND
 
 ALL_TOOLS_FLAGS = ("--allowedTools", "Bash,Read,Edit,Write,Agent")
 SUBAGENT_PROMPT = "Find out which test of the shop fails and report its name."
+JUDGE_SECONDS = 6.0  # a side call takes one second here, some more where other tests run
 ROUNDING_LINE = "    return round(total / people, 2)\n"
 
 
@@ -170,6 +171,24 @@ DEMO = Scenario(
         step(_fix_after_the_loop()),
         step(run_tests()),
         step(say("All three tests pass: half a cent is now rounded up.")),
+    ),
+)
+
+# Differing commands that tell nothing: no rule sees a circle, the gate does, and the judge is asked.
+JUDGE_SYSTEM = "You judge whether a coding agent is stuck"
+JUDGED = Scenario(
+    name="judged",
+    prompts=("Find out why the amount per person is a cent too low.",),
+    replies=(
+        Reply(
+            blocks=(say('{"verdict": "stuck", "confidence": 0.9}'),),
+            match=Match(has_tools=False, system=JUDGE_SYSTEM),
+        ),
+        *(step(bash(f"test -f {path}", "Look whether it is there")) for path in FILES),
+        *(step(bash(f"test -s {path}", "Look whether it is empty")) for path in FILES),
+        # By now the judge is asked; the model thinks long enough for its verdict to come.
+        Reply(blocks=(bash("test -d shop", "Look for the folder"),), delay_seconds=JUDGE_SECONDS),
+        step(say("The shop is there.")),
     ),
 )
 

@@ -6,6 +6,7 @@ The real Claude Code with our plugin really installed, against a scripted model.
 
 import itertools
 import json
+import os
 import socket
 import threading
 from collections import Counter
@@ -21,6 +22,8 @@ from prompt_blocks import conversations, first_prefix_difference, messages_prefi
 from scenarios import (
     HONEST_FIX,
     INTERRUPTED,
+    JUDGE_SYSTEM,
+    JUDGED,
     LOOPING,
     OVERLOADED_TURN,
     PARALLEL_MIXED,
@@ -49,7 +52,8 @@ class Lab:
     def __init__(self, folder: Path, binary: Path, scenario: Scenario) -> None:
         self.scenario = scenario
         self.server = ModelServer(scenario.replies)
-        self.sandbox = Sandbox(folder, binary=binary, base_url=self.server.base_url)
+        path = {"PATH": f"{binary.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+        self.sandbox = Sandbox(folder, binary=binary, base_url=self.server.base_url, extra_environment=path)
         self.program = Program(self.sandbox.home)
 
     def run(self) -> list[RunResult]:
@@ -137,11 +141,45 @@ def test_an_honest_test_fix_loop_hears_nothing(make_lab: MakeLab) -> None:
     with daemon_running(lab.program):
         lab.run()
 
-    assert lab.program.events("redirected") == []
+    assert lab.program.events("redirected") == lab.program.events("gate_fired") == []
     assert "tokeneconomizer]" not in json.dumps([request.body for request in lab.requests()])
     assert_prefixes_are_untouched(lab)
     assert_every_call_is_stored_once(lab)
     lab.note("silence")
+
+
+def test_the_judge_is_asked_once_without_tools_and_hooks_and_its_verdict_is_heard(make_lab: MakeLab) -> None:
+    lab = make_lab(JUDGED)
+    starts = lab.sandbox.home / "starts"
+    settings = {
+        "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": f"echo 1 >> {starts}"}]}]}
+    }
+    lab.sandbox.user_settings_path.parent.mkdir(parents=True)
+    lab.sandbox.user_settings_path.write_text(json.dumps(settings), encoding="utf-8")
+    lab.program.install()
+    lab.program.te("config", "set", "judge", "auto")
+    lab.program.te("config", "set", "guard.gate_calls", "10")
+    with daemon_running(lab.program):
+        lab.run()
+
+    (asked,) = [request for request in lab.server.requests if JUDGE_SYSTEM in json.dumps(request.body)]
+    assert not asked.has_tools
+    assert "test -f" in json.dumps(asked.body)
+    assert str(lab.sandbox.home) not in json.dumps(asked.body)
+    assert starts.read_text(encoding="utf-8") == "1\n"  # the agent's own start, and none of the side call
+    assert len(list((lab.sandbox.home / ".claude" / "projects").iterdir())) == 1
+    assert [len(lab.program.events(kind)) for kind in ("started", "gate_fired", "judge_asked")] == [1, 1, 1]
+    (verdict,) = lab.program.events("verdict_given")
+    assert (verdict.data["verdict"], verdict.data["confidence"]) == ("stuck", 0.9)
+    (redirected,) = lab.program.events("redirected")
+    assert redirected.data["rule"] == "judge"
+    before, after = lab.requests()[-2:]
+    assert str(redirected.data["text"]) in new_text(before, after)
+    assert_prefixes_are_untouched(lab)
+    (cost,) = [event for event in lab.program.events() if event.topic == "setup.side_call_made"]
+    assert cost.data["cost_usd"] is not None
+    assert lab.server.unused_replies == []
+    lab.note("one side call: no tools, no hook, no log; its verdict beside a later result")
 
 
 def test_calls_that_succeed_fail_and_never_run_side_by_side_are_each_stored_once(make_lab: MakeLab) -> None:

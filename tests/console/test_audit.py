@@ -152,3 +152,33 @@ def test_what_is_not_there_is_refused(arguments: tuple[str, ...], status: int, w
     done = te("audit", *arguments)
     assert done.status == status
     assert words in done.err
+
+
+@pytest.mark.usefixtures("kept")
+def test_explain_names_rule_limits_and_events() -> None:
+    (redirected,) = listed("--kind", "session.redirected")
+    position = str(redirected["position"])
+    found = json.loads(te("audit", "explain", position, "--json").out)
+    assert (found["rule"], found["limits"]["failed_repeats"], found["delivered"]) == ("same_call", 3, True)
+    assert all(basis["position"] < found["position"] for basis in found["rests_on"])
+    shown = te("audit", "explain", position).out
+    assert "failed_repeats 3" in shown
+    assert "the evidence" in shown
+
+
+@pytest.mark.usefixtures("kept")
+def test_explain_says_where_there_is_nothing_to_explain() -> None:
+    done = te("audit", "explain", "999")
+    assert (done.status, done.out) == (1, "")
+    assert "there is no event 999" in done.err
+    assert "no, the agent did it" in te("audit", "explain", "2").out
+
+
+def test_explain_tells_of_an_event_that_cannot_be_read(kept: Home) -> None:
+    connection = sqlite3.connect(kept.events)
+    with connection:
+        connection.execute("UPDATE stored_events SET state = X'7B' WHERE rowid = 2")
+    connection.close()
+    done = te("audit", "explain", "2")
+    assert done.status == 1
+    assert "te audit verify" in done.err

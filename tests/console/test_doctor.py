@@ -11,9 +11,11 @@ from console_runs import keep, te
 from sessions import Telling, shell
 from transcripts import transcript_in
 
+from tokeneconomizer.console import daemon_process
 from tokeneconomizer.console.agent_checks import CALLS_NEEDED
 from tokeneconomizer.console.checks import Check, Finding, Level, Patient, examine, ok
 from tokeneconomizer.console.commands.doctor import CHECKS
+from tokeneconomizer.console.daemon_process import DaemonState
 from tokeneconomizer.console.home_checks import SPOOL_WAITING_USUAL
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.lock import held
@@ -164,9 +166,9 @@ def test_an_event_that_a_view_cannot_take_is_told(patient: Patient) -> None:
     connection.execute("UPDATE stored_events SET state = X'7B' WHERE rowid = 2")
     connection.commit()
     connection.close()
-    # The history does not look into it; the counters do.
-    of_counters, of_audit, of_accounting = found(patient, "views")
-    assert of_counters.level is Level.PROBLEM
+    # The history does not look into it; the counters and the envelope do.
+    of_counters, of_audit, of_accounting, of_envelope = found(patient, "views")
+    assert of_counters.level is of_envelope.level is Level.PROBLEM
     assert "event 2 (session.prompt_submitted)" in of_counters.words
     assert {of_audit.level, of_accounting.level} == {Level.OK}
 
@@ -347,3 +349,22 @@ def test_a_running_import_is_told(patient: Patient) -> None:
 
     with held(patient.home.import_lock):
         assert "being read now" in found(patient, "agents' logs")[0].words
+
+
+def test_a_judge_that_is_off_has_nothing_to_look_at(patient: Patient) -> None:
+    assert found(patient, "judge") == []
+
+
+@pytest.mark.parametrize("place", [(), ("--host", "claude_code")])
+def test_a_judge_that_cannot_be_asked_or_was_not_heard_is_told(
+    patient: Patient, place: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    te("config", "set", "judge", "auto", *place)
+    (missing, on) = found(patient, "judge")
+    assert "`claude` is not in this PATH" in missing.words
+    assert on.level is Level.OK
+
+    told = DaemonState(running=True, answers=True, judge_problem="it did not answer within 60 s")
+    monkeypatch.setattr(daemon_process, "state_of", lambda _: told)
+    assert "did not answer" in found(patient, "judge")[-1].words
+    assert "did not answer" in te("status").out

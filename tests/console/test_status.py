@@ -36,7 +36,7 @@ Parts
 loop guard    on
 microskills   set to envfacts; this version does not act on it yet
 tool pruning  set to suggest; this version does not act on it yet
-judge         set to off; this version does not act on it yet
+judge         off
 """
 
 HEARD = """
@@ -44,17 +44,23 @@ Agents heard, newest event
 claude_code  TIME
 
 Counted so far
-sessions at work       0
-sessions               1
-sub-agents             0
-prompts                1
-machine-made prompts   0
-tool calls             4
-calls that failed      4
-calls that never ran   0
-redirects delivered    1
-stop hints             0
-answers not delivered  0
+sessions at work            0
+sessions                    1
+sub-agents                  0
+prompts                     1
+machine-made prompts        0
+tool calls                  4
+calls that failed           4
+calls that never ran        0
+redirects delivered         1
+stop hints                  0
+turns that passed the gate  0
+times the judge was asked   0
+verdicts: stuck             0
+answers not delivered       0
+
+Redirects by rule
+same_call  1
 
 Newest sessions
 agent        session   repository                state       turn  last event

@@ -18,6 +18,7 @@ from tokeneconomizer.projections.switch import is_superseded, open_view
 from tokeneconomizer.projections.table import PROJECTIONS
 from tokeneconomizer.scheduler.application import Application, Surroundings, User
 from tokeneconomizer.scheduler.building import hides_hints, settled
+from tokeneconomizer.scheduler.envelopes import Envelopes
 from tokeneconomizer.scheduler.lock import held
 from tokeneconomizer.scheduler.spool import Spool
 from tokeneconomizer.scheduler.store import EventStore
@@ -103,6 +104,7 @@ class Daemon:
                 Configuration,
                 Surroundings(lambda folder: Place("example.org/team/project", folder), settled, hides_hints),
                 User("/home/dev"),
+                Envelopes(),
             )
             trouble = StoreTrouble(home, SILENT_LOG, _never_damaged, seconds)
             self.calls = WatchedCalls(self.application, SILENT_LOG, now, trouble)

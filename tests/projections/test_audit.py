@@ -231,7 +231,7 @@ def test_only_what_was_said_before_can_be_taken_back(folded: Folded, batch: int)
 def test_decisions_can_be_asked_for_alone(folded: Folded) -> None:
     store_events(folded, circling_session())
     kinds = {entry.kind for entry in audit.entries(folded.catch_up(), folded.log, decisions_only=True)}
-    assert kinds == {"session.redirected", "session.stop_hinted"}
+    assert kinds == {"session.gate_fired", "session.redirected", "session.stop_hinted"}
 
 
 def test_the_list_can_be_narrowed(folded: Folded) -> None:

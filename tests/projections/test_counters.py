@@ -9,6 +9,7 @@ from sessions import Telling, edit, shell
 from stores import NOON, Row, add_rows, make_store, row_of, topic_of
 
 from tokeneconomizer.domain.commands import Compact, EndSession, PromptKind
+from tokeneconomizer.domain.guard.limits import NOT_STUCK, STUCK
 from tokeneconomizer.domain.session import Session
 from tokeneconomizer.domain.session_events import SessionEvent
 from tokeneconomizer.projections import counters
@@ -24,8 +25,8 @@ class Folded:
 
     def __init__(self, folder: Path) -> None:
         self.store = make_store(folder / "events.db")
-        create_view(folder / "counters.1.db", counters)
-        self.view = View(folder / "counters.1.db", counters)
+        create_view(folder / "counters.db", counters)
+        self.view = View(folder / "counters.db", counters)
 
     def add(self, *rows: Row) -> sqlite3.Connection:
         add_rows(self.store, rows)
@@ -135,12 +136,14 @@ def test_what_did_not_reach_the_agent_is_taken_back_once(
 ) -> None:
     later = NOON + timedelta(days=1)
     failed = Row("session.delivery_failed", {"failed_topic": topic, "failed_version": 2}, at=later)
-    before = folded.add(started("a" * 32), Row(topic), Row(topic))
+    said = Row(topic, {"rule": "same_call"})
+    before = folded.add(started("a" * 32), said, said)
     assert getattr(counters.totals(before), counter) == 2
     connection = folded.add(*[failed] * times)
     counts = counters.totals(connection)
     assert getattr(counts, counter) == 1
     assert counts.delivery_failures == times
+    assert sum(counters.redirects_by_rule(connection).values()) == counts.redirects
     days = connection.execute(f"SELECT day, {counter}, delivery_failures FROM counts ORDER BY day").fetchall()
     assert [tuple(day) for day in days] == [("2026-01-05", 1, 0), ("2026-01-06", 0, times)]
 
@@ -149,11 +152,20 @@ def test_a_failed_delivery_that_names_nothing_takes_nothing_back(folded: Folded)
     connection = folded.add(
         started("a" * 32),
         started("b" * 32),
-        Row("session.redirected", {}, "a" * 32),
+        Row("session.redirected", {"rule": "cycle"}, "a" * 32),
         Row("session.delivery_failed", {"failed_topic": "x", "failed_version": 2}, "b" * 32),
         Row("session.delivery_failed", {"failed_topic": "x", "failed_version": 1}, "a" * 32),
     )
     assert counters.totals(connection).redirects == 1
+    assert counters.redirects_by_rule(connection) == {"cycle": 1}
+
+
+def test_gates_questions_and_verdicts_are_counted(folded: Folded) -> None:
+    verdicts = [Row("session.verdict_given", {"verdict": verdict}) for verdict in (STUCK, NOT_STUCK)]
+    asked = [Row("session.judge_asked")] * 2
+    connection = folded.add(started("a" * 32), Row("session.gate_fired"), *asked, *verdicts)
+    counts = counters.totals(connection)
+    assert (counts.gates, counts.judge_calls, counts.verdicts, counts.verdicts_stuck) == (1, 2, 2, 1)
 
 
 def test_counts_are_kept_by_host_and_repository(folded: Folded) -> None:

@@ -251,17 +251,14 @@ def test_whether_a_hint_is_echoed_is_looked_up_in_the_log_only_after_a_redirect(
 def test_a_long_session_is_snapshot_between_two_turns_alone(bench: Workbench) -> None:
     steps = SNAPSHOT_EVERY_EVENTS // 2 + 1
     for number in range(steps):
-        call = shell(f"ls {number}", call_id=f"call-{number}")
+        call = shell(f"ls {number}", "x" * number, call_id=f"call-{number}")
         bench.do(ReturnCalls((call,), whole_step=True))
-    within_turn = rows_of(
-        bench.home.events, f"SELECT originator_version FROM stored_snapshots_{STATE_VERSION}"
-    )
+    versions = f"SELECT originator_version FROM stored_snapshots_{STATE_VERSION}"
+    within_turn = rows_of(bench.home.events, versions)
     bench.do(EndTurn("stop"))
     bench.do(EndSession("other"))
 
-    (snapshot,) = rows_of(
-        bench.home.events, f"SELECT originator_version FROM stored_snapshots_{STATE_VERSION}"
-    )
+    (snapshot,) = rows_of(bench.home.events, versions)
     assert within_turn == []
     assert snapshot == (2 * steps + 2,)
 

@@ -111,6 +111,7 @@ def test_it_tells_its_state_and_takes_commands(home: Home) -> None:
     assert found["pid"] == daemon.pid
     assert found["spooled"] == 1
     assert "no valid YAML" in str(found["configuration_problem"])
+    assert found["judge_problem"] == ""
     assert found["agents_heard"] == []
     assert "knows no command `unheard of`" in str(refused["error"])
     assert policies == {"policies": 0}

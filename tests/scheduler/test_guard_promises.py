@@ -159,6 +159,7 @@ class GuardedSession(RuleBasedStateMachine):
         assert [
             (turn.turn, said.call, said.rule, said.text) for turn in turns for said in turn.redirects
         ] == [(e.turn, e.call_number, e.rule, e.text) for e in self.telling.of("redirected")]
+        assert [turn.turn for turn in turns if turn.gated] == [e.turn for e in self.telling.of("gate_fired")]
         assert [(turn.turn, turn.stop_hint.call) for turn in turns if turn.stop_hint] == [
             (e.turn, e.call_number) for e in self.telling.of("stop_hinted")
         ]

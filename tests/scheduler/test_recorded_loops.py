@@ -47,3 +47,13 @@ def test_of_all_recorded_turns_only_those_that_the_guide_defends_are_redirected(
     }
 
     assert redirected == {defended for defended in DEFENDED if defended[0] == host}
+
+
+GATED_SHARE_MAX = {"claude_code": 0.18, "codex": 0.06, "copilot": 0.16}
+
+
+@pytest.mark.parametrize("host", GATED_SHARE_MAX)
+def test_the_gate_fires_in_few_of_the_recorded_turns(host: str) -> None:
+    turns = [turn for path in sorted(CORPUS.glob(LOGS[host])) for turn in turns_of(path, host)]
+
+    assert sum(turn.gated for turn in turns) <= GATED_SHARE_MAX[host] * len(turns)  # S4.5

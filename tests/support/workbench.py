@@ -16,6 +16,7 @@ from tokeneconomizer.domain.digests import Hasher
 from tokeneconomizer.domain.settings import Configuration
 from tokeneconomizer.hosts.hook import wire
 from tokeneconomizer.scheduler.application import Answer, Application, Surroundings, User
+from tokeneconomizer.scheduler.envelopes import Envelopes
 from tokeneconomizer.scheduler.hook_calls import HookCall, HookCalls, HookReply
 from tokeneconomizer.scheduler.spool import Spool
 from tokeneconomizer.scheduler.store import EventStore
@@ -89,6 +90,7 @@ class Workbench:
         self.settings = Configuration()
         self.asked = Asked()
         self.log, self.captured = capturing_log()
+        self.envelopes = Envelopes()
         self.store = EventStore(home.events, home.key())
         self.application = Application(
             self.store,
@@ -96,6 +98,7 @@ class Workbench:
             lambda: self.settings,
             Surroundings(self.asked.place_of, self.asked.settled, self.asked.answer_hides_hints),
             User("/home/dev", locale),
+            self.envelopes,
         )
         self.calls = HookCalls(self.application, self.log, lambda: self.at)
         self.spool = Spool(home, self.log)

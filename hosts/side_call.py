@@ -1,0 +1,80 @@
+"""
+A call of our own through the user's agent, as values: what is asked, the command line, what came back.
+
+Such a call gets no tools, no hooks, no kept session, and one text on its stdin. Who starts it is the
+scheduler's; an agent's package knows its command line (`hosts/<agent>/side_call.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MARK = "TOKENECONOMIZER_SIDE_CALL"
+"""Set for every side call, and inherited by its hooks: the hook client looks for it first of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """
+    What is asked.
+
+    Attributes:
+        instructions: our own words, the same for every call of one purpose.
+        text: the digest, given on stdin.
+
+    """
+
+    instructions: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """
+    How it is asked.
+
+    Attributes:
+        program: the executable's name, looked up in the user's own PATH.
+        arguments: what follows it; nothing of the digest, which other users could see there.
+        stdin: the digest.
+        environment: further variables, beside those that the user's own agent has.
+
+    """
+
+    program: str
+    arguments: tuple[str, ...]
+    stdin: bytes
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """
+    What came back.
+
+    Attributes:
+        text: the model's words; empty when it gave none.
+        model: its name, or empty.
+        cost_usd: None where the agent does not tell.
+
+    """
+
+    text: str
+    model: str
+    cost_usd: float | None
+
+
+class SideCaller(Protocol):
+    """An agent that can be asked; implemented by a module, not by a class."""
+
+    def command_line(self, question: Question) -> CommandLine:
+        """Return how the question is asked."""
+        ...
+
+    def answer_in(self, output: bytes) -> Answer | None:
+        """Return the answer in what the agent printed; None where it is none."""
+        ...
