@@ -81,7 +81,7 @@ def test_history_is_imported_by_a_child_and_summed_up(agents_home: Path, home: H
         "sessions": 2,
         "turns": 2,
         "replies": 4,
-        "events": 16,
+        "events": 18,
         "skipped_lines": 0,
         "unreadable": [],
     }
