@@ -218,14 +218,8 @@ class Application:
 
     def calls_missed(self, key: SessionKey, turn: int, calls: list[MissedCall], at: datetime) -> int:
         """Store calls of a turn that is over, of which no hook told; return how many were new."""
-        stream_id = Session.stream_id(key)
-        session = self._find(Session, stream_id)
-        if session is None:
-            return 0
-        with self._whole_or_forgotten(stream_id):
-            stored = store_missed(session, turn, calls, at)
-            self._store.save(session)
-        return stored
+        with self.session(Session.stream_id(key)) as session:
+            return 0 if session is None else store_missed(session, turn, calls, at)
 
     def archive_silent(self, stream_id: UUID, silent_since: datetime, at: datetime) -> bool:
         """
@@ -245,9 +239,8 @@ class Application:
         self, host: str, at: datetime, *, action: str, files: list[str], versions: tuple[str, str]
     ) -> None:
         """Store that hooks were installed or removed; `versions` are the program's and the agent's."""
-        setup = self._setup(host, at)
         program_version, agent_version = versions
-        with self._whole_or_forgotten(setup.id):
+        with self.setup(host, at) as setup:
             setup.trigger_event(
                 Setup.Changed,
                 timestamp=at,
@@ -256,7 +249,6 @@ class Application:
                 program_version=program_version,
                 agent_version=agent_version,
             )
-            self._store.save(setup)
 
     def policies_seen(self, policies: Sequence[tuple[str, str, str, str]], at: datetime) -> int:
         """
