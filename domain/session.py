@@ -379,4 +379,5 @@ def _call_record(called: happened.ToolCalled, returned: happened.ToolReturned, n
         edit_hash=called.edit_hash,
         verdict=returned.verdict or "",
         is_answer=is_answer(called.command_template, returned),
+        template=called.command_template,
     )

@@ -241,18 +241,16 @@ class Application:
     def calls_missed(self, key: SessionKey, turn: LoggedTurn) -> int:
         """Store what an agent's log tells of a turn that is over and no hook did; return how many calls."""
         stream_id = Session.stream_id(key)
-        session = self._find(Session, stream_id)
-        if session is None:
-            return 0
-        with self._whole_or_forgotten(stream_id):
+        with self.session(stream_id) as session:
+            if session is None:
+                return 0
             stored = store_missed(session, turn)
             accounting = self._surroundings.accounting(key.host)
             if accounting is not None and session.has_ended(turn.number):
                 since = self._store.events.get(stream_id, gt=turn.opened_version - 1)
                 events = [*since, *session.pending_events]
                 account_again(session, turn.number, turn.at, replace(accounting, told=turn.told), events)
-            self._store.save(session)
-        return stored
+            return stored
 
     def archive_silent(self, stream_id: UUID, silent_since: datetime, at: datetime) -> bool:
         """
@@ -272,9 +270,8 @@ class Application:
         self, host: str, at: datetime, *, action: str, files: list[str], versions: tuple[str, str]
     ) -> None:
         """Store that hooks were installed or removed; `versions` are the program's and the agent's."""
-        setup = self._setup(host, at)
         program_version, agent_version = versions
-        with self._whole_or_forgotten(setup.id):
+        with self.setup(host, at) as setup:
             setup.trigger_event(
                 Setup.Changed,
                 timestamp=at,
@@ -283,7 +280,6 @@ class Application:
                 program_version=program_version,
                 agent_version=agent_version,
             )
-            self._store.save(setup)
 
     def policies_seen(self, policies: Sequence[tuple[str, str, str, str]], at: datetime) -> int:
         """

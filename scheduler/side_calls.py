@@ -138,8 +138,8 @@ class SideCalls:
             # Whatever it started goes with it, also when the daemon stops or the output is too long.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(group, signal.SIGKILL)
-            transport.close()
             await talk.has_exited
+            transport.close()
         return bytes(talk.output)
 
 

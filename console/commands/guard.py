@@ -201,9 +201,10 @@ def _table(file: Path, turns: list[ReplayedTurn]) -> output.Table:
             f"{turn.first_line}-{turn.last_line}",
             str(turn.calls),
             turn.ended,
+            "passed" if turn.gated else "",
             "; ".join(f"call {r.call} ({r.rule}): {r.evidence}" for r in turn.redirects),
             f"call {turn.stop_hint.call}" if turn.stop_hint else "",
         )
         for turn in turns
     ]
-    return output.Table(str(file), ("turn", "lines", "calls", "ended", "redirects", "hint"), rows)
+    return output.Table(str(file), ("turn", "lines", "calls", "ended", "gate", "redirects", "hint"), rows)

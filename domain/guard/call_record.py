@@ -31,6 +31,7 @@ class CallRecord:
         edit_hash: of an edit's new content, else empty.
         verdict: what it says of the tests, or empty.
         is_answer: whether its exit status is an answer and no failure.
+        template: of the command; the judge is told no more of it.
         other fields: as in ToolCalled and ToolReturned.
 
     """
@@ -54,6 +55,7 @@ class CallRecord:
     edit_hash: str
     verdict: str
     is_answer: bool
+    template: str
 
     @property
     def failed(self) -> bool:

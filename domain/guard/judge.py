@@ -11,7 +11,6 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.domain.command_templates import template_of
 from tokeneconomizer.domain.guard.limits import NOT_STUCK, STUCK
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def is_sure(verdict: str, confidence: float | None, limits: Limits) -> bool:
 
 
 def _line(call: CallRecord, names: dict[str, str]) -> str:
-    work = template_of(call.command) if call.command else call.target
+    work = call.template or call.target
     outcome = "failed" if call.failed else "ok"
     words = f" ({call.signature})" if call.failed and call.signature else ""
     changes = ", wrote files" if call.edits else ""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from killing import STATEMENT, Where
 
+from tokeneconomizer.projections import counters
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -159,11 +161,13 @@ DRAINING = (
     *_around("the second file is removed", "os:unlink", "/spool/", 2),
 )
 
-VIEW = "@ counters.1.db"
-NEW_VIEW = "@ counters.1-2.db"
+VIEW_FILE = f"counters.{counters.SCHEMA}.db"
+NEW_VIEW_FILE = f"counters.{counters.SCHEMA}-2.db"
+VIEW = f"@ {VIEW_FILE}"
+NEW_VIEW = f"@ {NEW_VIEW_FILE}"
 
 FOLDING = (
-    *_around("the draft of a view is linked into place", "os:link", "counters.1.db"),
+    *_around("the draft of a view is linked into place", "os:link", VIEW_FILE),
     *_around("the pointer is replaced", "os:replace", "counters.current"),
     _after("beginning", STATEMENT, f"BEGIN IMMEDIATE {VIEW}", 2),
     _after("the rows are released", STATEMENT, f"RELEASE events {VIEW}", 2),
@@ -172,12 +176,12 @@ FOLDING = (
 )
 
 SWITCHING = (
-    *_around("the draft of the new view is linked into place", "os:link", "counters.1-2.db"),
+    *_around("the draft of the new view is linked into place", "os:link", NEW_VIEW_FILE),
     *_around("the new view is committed", STATEMENT, f"COMMIT {NEW_VIEW}"),
     _before("the pointer's draft is synced", "tokeneconomizer.projections.switch:_flush", "draft"),
     *_around("the pointer is replaced", "os:replace", "counters.current"),
-    *_around("the old view is removed", "os:unlink", "counters.1.db')"),
-    _before("the last of what lies beside the old view is removed", "os:unlink", "counters.1.db-journal"),
+    *_around("the old view is removed", "os:unlink", f"{VIEW_FILE}')"),
+    _before("the last of what lies beside the old view is removed", "os:unlink", f"{VIEW_FILE}-journal"),
 )
 
 CONFIGURING = (

@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import pytest
+from canaries import CANARY, FAKE_SECRETS, Canaries, failing_steps, quiet_payloads
 from sessions import shell
-from workbench import topics_in
+from workbench import rows_of, topics_in
 
 from tokeneconomizer.domain.commands import EndTurn, PromptKind, ReturnCalls, SessionKey, SubmitPrompt
 from tokeneconomizer.domain.errors import SideCallFailed
+from tokeneconomizer.domain.guard.judge import CALLS_TOLD, digest_of
+from tokeneconomizer.domain.session import Session
 from tokeneconomizer.domain.settings import Configuration
 from tokeneconomizer.domain.setup import Setup
 from tokeneconomizer.hosts.side_call import Answer, CommandLine, Question
@@ -21,6 +26,7 @@ from tokeneconomizer.scheduler.side_calls import Ready, SideCalls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from workbench import Workbench
 
@@ -227,3 +233,17 @@ def test_the_days_side_calls_are_counted_by_purpose(bench: Workbench) -> None:
 
     assert [setup.side_calls_on(bench.at, purpose) for purpose in ("judge", "other", "none")] == [2, 1, 0]
     assert setup.side_calls_on(bench.at + timedelta(days=1), "judge") == 0
+
+
+def test_no_canary_is_told_to_the_judge(bench: Workbench, tmp_path: Path) -> None:
+    canary = Canaries()
+    opening = islice(quiet_payloads(canary, tmp_path / "absent.jsonl"), 2)
+    for payload in [*opening, *failing_steps(canary, steps=60)]:
+        bench.call(payload)
+    (stream_id,) = rows_of(bench.home.events, "SELECT originator_id FROM stored_events LIMIT 1")[0]
+    session = bench.store.repository.get(UUID(str(stream_id)))
+    assert isinstance(session, Session)
+    digest = digest_of(session.turn, session.limits)
+
+    assert len(digest.splitlines()) == 1 + CALLS_TOLD
+    assert [needle for needle in [CANARY, *FAKE_SECRETS.values()] if needle.lower() in digest.lower()] == []
