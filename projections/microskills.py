@@ -1,5 +1,5 @@
 """
-What repositories taught their sessions: the attempts that facts are computed from, blocks, wishes, injections.
+What repositories taught their sessions: attempts that facts are computed from, blocks, wishes, injections.
 
 The fold keeps of a session what can teach, a row an attempt. Facts are computed from these rows when asked
 for, so that they depend on the set of sessions and not on the order in which it came to be known.
@@ -284,7 +284,7 @@ def _attempt(stream: _Stream, row: EventRow, way: Way, outcome: Outcome) -> Atte
 
 
 def _teaches(stream: _Stream, attempt: Attempt) -> bool:
-    """Return whether an attempt is kept; of what has no purpose only what may stand in for a missing program."""
+    """Return whether an attempt is kept; without a purpose only what may stand in for a missing program."""
     if attempt.outcome == Outcome.NO_PROGRAM:
         stream.lacks = True
     if attempt.purpose:
@@ -510,6 +510,30 @@ def checkouts_of(connection: sqlite3.Connection, repository: str) -> list[str]:
         (repository,),
     )
     return [str(checkout) for (checkout,) in rows]
+
+
+def moved_from(connection: sqlite3.Connection, repository: str) -> list[str]:
+    """
+    Return other identities that the repository's checkouts had when they were watched before.
+
+    Only where that is certain: the checkout had no origin then, or the name at the end of it stayed. A folder
+    may as well have been emptied and filled with another repository.
+    """
+    rows = connection.execute(
+        """SELECT DISTINCT other.repository, other.checkout FROM streams s JOIN streams other USING (checkout)
+        WHERE s.repository = ? AND other.repository != s.repository AND other.started_at < s.started_at""",
+        (repository,),
+    )
+    linked = repositories_of(connection, repository)
+    name = repository.rpartition("/")[2]
+    return sorted(
+        {
+            str(other)
+            for other, checkout in rows
+            if other not in linked
+            and (other.startswith(f"path:{checkout}") or other.rpartition("/")[2] == name)
+        }
+    )
 
 
 def repositories(connection: sqlite3.Connection) -> list[str]:

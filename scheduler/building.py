@@ -11,13 +11,17 @@ from tokeneconomizer.domain.commands import ENDS_OPEN_TURN, ReturnCalls
 from tokeneconomizer.domain.digests import Hasher
 from tokeneconomizer.hosts.table import HOSTS
 from tokeneconomizer.scheduler.application import Application, Surroundings, User
+from tokeneconomizer.scheduler.fact_policy import FactPolicy
 from tokeneconomizer.scheduler.foreign_files import end_of
 from tokeneconomizer.scheduler.live_configuration import LiveConfiguration
 from tokeneconomizer.scheduler.places import CEILING_VARIABLE, place_of
 from tokeneconomizer.scheduler.store import EventStore
 from tokeneconomizer.scheduler.store_guard import refuse_damaged
+from tokeneconomizer.scheduler.trust import AgentTrust
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import structlog
 
     from tokeneconomizer.domain.commands import HookCommand
@@ -37,11 +41,21 @@ class Parts:
     store: EventStore
     application: Application
     configuration: LiveConfiguration
+    facts: FactPolicy
 
 
-def build(home: Home, log: structlog.stdlib.BoundLogger) -> Parts:
+def build(
+    home: Home,
+    log: structlog.stdlib.BoundLogger,
+    environments: Mapping[str, Mapping[str, str]] | None = None,
+) -> Parts:
     """
     Open the store of a home whose lock is held, and build what works on it.
+
+    Args:
+        home: the home.
+        log: the daemon's log.
+        environments: by agent, the variables that its hooks handed over; it grows while the daemon serves.
 
     Raises:
         StoreDamaged, StoreTooNew: nothing is written to such a store.
@@ -52,6 +66,7 @@ def build(home: Home, log: structlog.stdlib.BoundLogger) -> Parts:
     user_home = str(Path.home())
     ceilings = os.environ.get(CEILING_VARIABLE, "")
     configuration = LiveConfiguration(home.config, log)
+    facts = FactPolicy(configuration, AgentTrust(environments or {}).trusts)
     store = EventStore(home.events, key)
     application = Application(
         store,
@@ -61,10 +76,11 @@ def build(home: Home, log: structlog.stdlib.BoundLogger) -> Parts:
             place_of=lambda folder: place_of(folder, user_home, ceilings),
             settled=settled,
             hides_hints=hides_hints,
+            may_give_facts=lambda host, place: not facts.refusal(host, place),
         ),
         User(user_home, os.environ.get("LC_ALL") or os.environ.get("LANG", "")),
     )
-    return Parts(store, application, configuration)
+    return Parts(store, application, configuration, facts)
 
 
 def settled(command: HookCommand, open_prompt: str) -> HookCommand:

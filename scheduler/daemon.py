@@ -25,9 +25,11 @@ shield()
 from apscheduler.schedulers.asyncio import AsyncIOScheduler  # noqa: E402 - after shield
 
 from tokeneconomizer.domain.errors import DaemonRunning, TokeneconomizerError  # noqa: E402
+from tokeneconomizer.projections import microskills  # noqa: E402
 from tokeneconomizer.scheduler import control  # noqa: E402
 from tokeneconomizer.scheduler.building import build  # noqa: E402
 from tokeneconomizer.scheduler.due import may_end, read_clocks, silent_before  # noqa: E402
+from tokeneconomizer.scheduler.fact_blocks import FactBlocks  # noqa: E402
 from tokeneconomizer.scheduler.folding import Folding  # noqa: E402
 from tokeneconomizer.scheduler.home import Home  # noqa: E402
 from tokeneconomizer.scheduler.lock import ATTEMPTS, held  # noqa: E402
@@ -74,6 +76,7 @@ class Work:
     trouble: StoreTrouble
     rebuilding: Rebuilding
     sweeping: Sweeping
+    facts: FactBlocks
 
 
 class Daemon:
@@ -100,7 +103,7 @@ class Daemon:
     async def serve(self) -> None:
         """Boot, serve until told to stop, and stop in order."""
         self._listen_for_signals()
-        parts = build(self._home, self._log)
+        parts = build(self._home, self._log, self._environments)
         trouble = StoreTrouble(self._home, self._log, self._stop.set)
         folding = Folding(self._home, self._log, trouble.met)
         work = Work(
@@ -110,6 +113,7 @@ class Daemon:
             folding=folding,
             trouble=trouble,
             rebuilding=Rebuilding(self._home, self._log, folding.soon),
+            facts=FactBlocks.of(self._home, parts.application, parts.facts),
             sweeping=Sweeping(self._home, self._log, self._environments, folding.soon, self._last_call.wall),
         )
         self._tick(work)
@@ -169,6 +173,7 @@ class Daemon:
             ("spool", lambda: work.spool.drain(work.calls)),
             ("policies", lambda: control.store_policies(work.parts, datetime.now(UTC))),
             ("sessions", lambda: self._archive_or_end(work)),
+            ("facts", lambda: self._render_facts(work)),
             ("views", work.rebuilding.start_if_due),
             ("logs", lambda: work.sweeping.start_if_due(datetime.now(UTC), self._last_call.wall)),
         )
@@ -182,6 +187,11 @@ class Daemon:
                     work.trouble.met(error)
                 else:
                     self._log.exception("timer failed", timer=name)
+
+    def _render_facts(self, work: Work) -> None:
+        with work.folding.asked(microskills) as connection:
+            if connection is not None and work.facts.render_next(connection, datetime.now(UTC)):
+                work.folding.soon()
 
     def _archive_or_end(self, work: Work) -> None:
         answers = work.folding.answers()

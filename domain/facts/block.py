@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.facts.lessons import Kind
 from tokeneconomizer.domain.facts.life import Wish
+from tokeneconomizer.domain.facts.limits import BLOCK_CHARACTERS
 from tokeneconomizer.domain.facts.purposes import Purpose
 from tokeneconomizer.domain.facts.sentences import sentence_of
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 RULES_VERSION = 1
 """Grows whenever the same events come to another block."""
-
-BLOCK_CHARACTERS = 1_500
-"""Some twenty facts, and less than a screen; Claude Code cuts a context at 10,000."""
 
 HEADING = (
     "[tokeneconomizer] What earlier sessions found out in this repository, from the commands that they ran:"

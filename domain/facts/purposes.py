@@ -36,7 +36,7 @@ class Aim(NamedTuple):
     Attributes:
         purpose: what it is run for.
         head: how many of its words are its head.
-        script: the name that a file of the repository gives a meaning to (`test` of `npm run test`), or empty.
+        script: the name that the repository gives a meaning to (`test` of `npm run test`), or empty.
 
     """
 
