@@ -7,7 +7,8 @@ for, so that they depend on the set of sessions and not on the order in which it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -395,20 +396,6 @@ class Block(NamedTuple):
     log_position: int = 0
 
 
-@dataclass(slots=True)
-class Told:
-    """
-    A session, with what it was told at its starts.
-
-    Attributes:
-        texts: the blocks that reached it.
-
-    """
-
-    session: SessionOfFacts
-    texts: list[str] = field(default_factory=list)
-
-
 def repositories_of(connection: sqlite3.Connection, repository: str) -> list[str]:
     """Return a repository's identity and all those that are linked with it."""
     found, waiting = {repository}, [repository]
@@ -460,21 +447,16 @@ def _read_attempt(row: tuple[object, ...]) -> Attempt:
     return replace(Attempt(position, **values), variables=tuple(variables), is_whole=is_whole)  # type: ignore[arg-type]
 
 
-def told(connection: sqlite3.Connection, sessions: Iterable[SessionOfFacts]) -> list[Told]:
-    """Return the sessions with the blocks that reached them."""
-    return [
-        Told(
-            session,
-            [
-                str(text)
-                for (text,) in connection.execute(
-                    "SELECT text FROM injections JOIN streams USING (stream_id) WHERE session = ?",
-                    (session.session,),
-                )
-            ],
-        )
-        for session in sessions
-    ]
+def told(
+    connection: sqlite3.Connection, sessions: Iterable[SessionOfFacts]
+) -> list[tuple[SessionOfFacts, list[str]]]:
+    """Return the sessions, each with the blocks that reached it."""
+    texts: dict[str, list[str]] = defaultdict(list)
+    for session, text in connection.execute(
+        "SELECT session, text FROM injections JOIN streams USING (stream_id)"
+    ):
+        texts[str(session)].append(str(text))
+    return [(session, texts[session.session]) for session in sessions]
 
 
 def wishes_of(connection: sqlite3.Connection, repository: str) -> dict[str, str]:

@@ -301,15 +301,28 @@ def _told_as_it_ran(fact: Fact, runs: list[Attempt]) -> Fact:
     """Return the fact with the simplest text that really ran, preferring what named no files."""
     seen = [run for run in runs if run.text]
     best = min(seen, key=_simplicity) if seen else None
+    text, is_whole = (best.text, best.is_whole) if best else ("", False)
+    if best and is_whole and _varies(best, seen):
+        text, is_whole = best.head, False
     durations = sorted(run.duration_ms for run in runs if run.duration_ms is not None)
-    right = replace(fact.lesson.right, text=best.text if best else "")
     return replace(
         fact,
-        lesson=replace(fact.lesson, right=right),
-        is_whole=best is not None and best.is_whole,
+        lesson=replace(fact.lesson, right=replace(fact.lesson.right, text=text)),
+        is_whole=is_whole,
         script=runs[-1].script,
         duration_ms=durations[len(durations) // 2] if durations else None,
     )
+
+
+def _varies(best: Attempt, runs: list[Attempt]) -> bool:
+    """Return whether it was told each time what to work on, and not always the same."""
+    words = _operands(best)
+    return bool(words) and any(_operands(run) != words for run in runs)
+
+
+def _operands(run: Attempt) -> list[str]:
+    words = run.text.split()[len(run.head.split()) + len(run.variables) :]
+    return [word for word in words if not word.startswith("-")]
 
 
 def _simplicity(run: Attempt) -> tuple[bool, int, int, str]:

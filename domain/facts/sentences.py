@@ -43,7 +43,7 @@ _RUNS = {
     Purpose.CHECK: "Run the repository's own checks with {right}",
     Purpose.LINT: "Lint with {right}",
     Purpose.TYPES: "Check the types with {right}",
-    Purpose.FORMAT: "Format with {right}",
+    Purpose.FORMAT: "The formatter here is {right}",
     Purpose.BUILD: "Build with {right}",
     Purpose.START: "Start it with {right}",
     Purpose.SETUP: "Install what it needs with {right}",
@@ -96,7 +96,7 @@ def _additions(fact: Fact) -> str:
     lesson = fact.lesson
     text = f" in the folder `{lesson.right.folder}`" if lesson.right.folder else ""
     if lesson.kind is Kind.RUNS and not fact.is_whole:
-        text += ", naming the files or packages"
+        text += ", naming what to work on"
     seconds = (fact.duration_ms or 0) // MILLISECONDS_PER_SECOND
     if seconds >= LONG_RUN_S:
         minutes = round(seconds / SECONDS_PER_MINUTE)
