@@ -43,6 +43,8 @@ class Kind(StrEnum):
     FOLDER = "folder"
     VARIABLE = "variable"
     AFTER = "after"
+    SERVICE = "service"
+    """Nothing was found that helps; it is worth to know before."""
     RUNS = "runs"
     """No difference: a way that simply works."""
 
@@ -120,6 +122,9 @@ def _remedy(failed: Attempt, following: Sequence[Attempt]) -> tuple[Lesson, Atte
         if _is_same_way(failed, later):
             # It came to work by itself.
             return None
+    if failed.outcome == Outcome.NO_SERVICE and failed.purpose:
+        lesson = Lesson(Kind.SERVICE, failed.purpose, _short(failed), Side("", ""), failed.outcome)
+        return lesson, failed
     return None
 
 

@@ -19,7 +19,7 @@ from tokeneconomizer.domain.facts.lessons import Kind, Lesson, Side, lessons_in
 from tokeneconomizer.domain.facts.purposes import Purpose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tokeneconomizer.domain.facts.attempts import Attempt
 
@@ -206,24 +206,26 @@ class _Against:
 
     def speaks_against(self, lesson: Lesson) -> bool:
         """Return whether the wrong way worked here, or the right one failed as a way and never worked."""
-        match lesson.kind:
-            case Kind.PROGRAM:
-                return self._works(self._programs[lesson.wrong.key]) or self._fails(
-                    self._programs[lesson.right.key], frozenset({Outcome.NO_PROGRAM})
-                )
-            case Kind.OPTION:
-                return self._option_speaks_against(lesson)
-            case Kind.VARIABLE:
-                return self._variable_speaks_against(lesson)
-            case Kind.AFTER:
-                prepared = self._of(Purpose.SETUP, lesson.right) | self._of(Purpose.SERVICE, lesson.right)
-                return self._fails(prepared, OF_THE_WAY)
-            case Kind.RUNS:
-                return self._fails(self._of(lesson.purpose, lesson.right), _OF_A_WAY_ALONE)
-            case _:
-                return self._works(self._of(lesson.purpose, lesson.wrong)) or self._fails(
-                    self._of(lesson.purpose, lesson.right), OF_THE_WAY
-                )
+        checks: dict[Kind, Callable[[Lesson], bool]] = {
+            Kind.PROGRAM: self._of_program,
+            Kind.OPTION: self._of_option,
+            Kind.VARIABLE: self._of_variable,
+            Kind.AFTER: self._of_preparation,
+            Kind.RUNS: lambda one: self._fails(self._of(one.purpose, one.right), _OF_A_WAY_ALONE),
+        }
+        return checks.get(lesson.kind, self._of_way)(lesson)
+
+    def _of_way(self, lesson: Lesson) -> bool:
+        wrong, right = (self._of(lesson.purpose, side) for side in (lesson.wrong, lesson.right))
+        return self._works(wrong) or self._fails(right, OF_THE_WAY)
+
+    def _of_program(self, lesson: Lesson) -> bool:
+        wrong, right = (self._programs[side.key] for side in (lesson.wrong, lesson.right))
+        return self._works(wrong) or self._fails(right, frozenset({Outcome.NO_PROGRAM}))
+
+    def _of_preparation(self, lesson: Lesson) -> bool:
+        prepared = self._of(Purpose.SETUP, lesson.right) | self._of(Purpose.SERVICE, lesson.right)
+        return self._fails(prepared, OF_THE_WAY)
 
     def _of(self, purpose: str, side: Side) -> set[str]:
         return self._outcomes[purpose, side.key, side.folder]
@@ -236,7 +238,7 @@ class _Against:
     def _fails(outcomes: set[str], kinds: frozenset[Outcome]) -> bool:
         return Outcome.WORKED not in outcomes and not kinds.isdisjoint(outcomes)
 
-    def _option_speaks_against(self, lesson: Lesson) -> bool:
+    def _of_option(self, lesson: Lesson) -> bool:
         by_text: dict[str, set[str]] = defaultdict(set)
         for attempt in self._attempts:
             if attempt.purpose == lesson.purpose and attempt.folder == lesson.right.folder:
@@ -245,7 +247,7 @@ class _Against:
             by_text[lesson.right.key], frozenset({Outcome.BAD_OPTION, Outcome.NO_PROGRAM})
         )
 
-    def _variable_speaks_against(self, lesson: Lesson) -> bool:
+    def _of_variable(self, lesson: Lesson) -> bool:
         outcomes: dict[bool, set[str]] = {True: set(), False: set()}
         for attempt in self._attempts:
             side = lesson.wrong

@@ -46,7 +46,7 @@ _RUNS = {
     Purpose.FORMAT: "The formatter here is {right}",
     Purpose.BUILD: "Build with {right}",
     Purpose.START: "Start it with {right}",
-    Purpose.SETUP: "Install what it needs with {right}",
+    Purpose.SETUP: "Set it up with {right}",
     Purpose.SERVICE: "Start the services that it needs with {right}",
 }
 _INSTEAD = {
@@ -55,6 +55,12 @@ _INSTEAD = {
     Outcome.NO_MODULE: "{wrong} does not find its modules here: use {right}",
 }
 _OTHERWISE = "{wrong} fails here: use {right}"
+_FIXED = {
+    Kind.SERVICE: "{wrong} needs a service that does not run by itself",
+    Kind.OPTION: "{wrong} has an option that this version refuses: use {right}",
+    Kind.FOLDER: "{right} fails in the repository's own folder: run it",
+    Kind.VARIABLE: "{wrong} only works with {variables} set",
+}
 _AFTER = {
     Outcome.NO_SERVICE: "{wrong} needs a service: run {right} first",
     Outcome.NO_MODULE: "Where {wrong} does not find its modules, run {right} first",
@@ -67,29 +73,21 @@ def sentence_of(fact: Fact) -> str | None:
     sides = {"wrong": lesson.wrong.text, "right": lesson.right.text}
     said = {name: quoted(text) for name, text in sides.items() if text}
     folders = [folder for folder in (lesson.wrong.folder, lesson.right.folder) if folder]
-    if "right" not in said or None in said.values() or not all(map(is_plain_folder, folders)):
+    if not said or None in said.values() or not all(map(is_plain_folder, folders)):
         return None
     if not all(map(is_plain_variable, lesson.variables)):
         return None
-    words = _template(fact).format(**said, folder=lesson.right.folder, variables=_listed(lesson.variables))
+    words = _template(fact).format(**said, variables=_listed(lesson.variables))
     return f"{words}{_additions(fact)}."
 
 
 def _template(fact: Fact) -> str:
     lesson = fact.lesson
-    match lesson.kind:
-        case Kind.RUNS:
-            return _RUNS[Purpose(lesson.purpose)]
-        case Kind.AFTER:
-            return _AFTER.get(Outcome(lesson.failure), "Where {wrong} is not found, run {right} first")
-        case Kind.OPTION:
-            return "{wrong} has an option that this version refuses: use {right}"
-        case Kind.FOLDER:
-            return "{right} fails in the repository's own folder: run it"
-        case Kind.VARIABLE:
-            return "{wrong} only works with {variables} set"
-        case _:
-            return _INSTEAD.get(Outcome(lesson.failure), _OTHERWISE)
+    if lesson.kind is Kind.RUNS:
+        return _RUNS[Purpose(lesson.purpose)]
+    if lesson.kind is Kind.AFTER:
+        return _AFTER.get(Outcome(lesson.failure), "Where {wrong} is not found, run {right} first")
+    return _FIXED.get(lesson.kind) or _INSTEAD.get(Outcome(lesson.failure), _OTHERWISE)
 
 
 def _additions(fact: Fact) -> str:
