@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from tokeneconomizer.domain.facts.attempts import OF_THE_WAY, Outcome
 from tokeneconomizer.domain.facts.lessons import Kind, Lesson, Side, lessons_in
 from tokeneconomizer.domain.facts.purposes import Purpose
+from tokeneconomizer.domain.facts.ways import ALL_OF_IT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -324,7 +325,7 @@ def _varies(best: Attempt, runs: list[Attempt]) -> bool:
 
 def _operands(run: Attempt) -> list[str]:
     words = run.text.split()[len(run.head.split()) + len(run.variables) :]
-    return [word for word in words if not word.startswith("-")]
+    return [word for word in words if not word.startswith("-") and word not in ALL_OF_IT]
 
 
 def _simplicity(run: Attempt) -> tuple[bool, int, int, str]:

@@ -34,12 +34,15 @@ _BEFORE = {"time": 0, "nohup": 0, "command": 0, "env": 0, "exec": 0, "timeout": 
 
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _HARMLESS_VALUE = re.compile(r"\d{1,4}|true|false|yes|no|on|off")
+_MOVES = re.compile(r"\b(?:cd|pushd|popd)\b")
 _PLACEHOLDER = re.compile(PLACEHOLDER)
 _DRIVE = re.compile(r"(?:/([A-Za-z])/|([A-Za-z]):[\\/])")
 _ON_FILES = frozenset({Purpose.TEST, Purpose.CHECK, Purpose.LINT, Purpose.TYPES, Purpose.FORMAT})
 """What is done to the files at hand: which ones they were says nothing of the way."""
 
-_KEPT_ARGUMENTS = frozenset({".", "./...", "--"})
+ALL_OF_IT = frozenset({".", "./..."})
+"""What is worked on where no files are named."""
+
 _ARGUMENT_OF_FILE = re.compile(r".*(?:/|\\|\*|\.[A-Za-z]\w{0,5}$|::)", re.DOTALL)
 
 
@@ -100,7 +103,7 @@ def ways_in(command: str) -> list[Way]:
 
 def folder_after(command: str) -> str | None:
     """Return where a line goes, for a shell that stays there; None where it goes nowhere, `?` if unclear."""
-    if "cd " not in command and "pushd" not in command:
+    if _MOVES.search(command) is None:
         return None
     if _DOUBTFUL.search(command):
         return "?"
@@ -230,7 +233,7 @@ def _without_prefix(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]
 
 def _arguments(words: list[str]) -> list[str]:
     """Return the arguments without the files that the command was to work on."""
-    kept = [word for word in words if word in _KEPT_ARGUMENTS or not _ARGUMENT_OF_FILE.match(word)]
+    kept = [word for word in words if word in ALL_OF_IT or not _ARGUMENT_OF_FILE.match(word)]
     while kept and kept[-1] == "--":
         kept.pop()
     return kept
