@@ -36,6 +36,9 @@ MILLISECONDS_PER_SECOND = 1_000
 _PLAIN_COMMAND = re.compile(r"[A-Za-z0-9_.~/@:+=,-][A-Za-z0-9_.~/@:+=, -]*")
 _PLAIN_FOLDER = re.compile(r"[A-Za-z0-9_.@+-]+(?:/[A-Za-z0-9_.@+-]+){0,5}")
 _PLAIN_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{1,39}")
+_DIGIT_WITHIN = re.compile(r"\d(?:[A-Za-z]{2}|[A-Za-z]\d)")
+"""As in `p4ssw0rd`: no habit of those who name scripts, and one of those who make up passwords."""
+
 _NAME_PARTS = re.compile(r"[-_:.]+")
 
 _RUNS = {
@@ -126,7 +129,8 @@ def _is_plain_word(word: str) -> bool:
     name, _, value = word.partition("=")
     if value and (is_secret_name(name) or "@" in value):
         return False
-    return len(word) <= WORD_CHARACTERS_MAX and all(map(_is_name, word.split("/")))
+    is_name = len(word) <= WORD_CHARACTERS_MAX and all(map(_is_name, word.split("/")))
+    return is_name and _DIGIT_WITHIN.search(word) is None
 
 
 def _is_name(name: str) -> bool:

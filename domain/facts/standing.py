@@ -70,7 +70,7 @@ def _names_target(texts: list[str | None], target: str) -> bool:
     found = [text for text in texts if text is not None]
     if not found:
         return False
-    line = re.compile(rf"^@?(?:[\w./-]+ )*{re.escape(target)}(?: [^:=\n]*)?:(?!=)", re.MULTILINE)
+    line = re.compile(rf"^@?(?:[\w./-]+ )*{re.escape(target)}(?: [^:\n]*)?:(?!=)", re.MULTILINE)
     # What a file includes is not looked at.
     return any(
         line.search(text) or re.search(r"^(?:-?include|import|mod)\b", text, re.MULTILINE) for text in found

@@ -20,7 +20,7 @@ LINE_COMMANDS_MAX = 8
 """A line of more commands is a program: which of them decided how it ended is not certain."""
 
 _DOUBTFUL = re.compile(
-    rf"[`(]|\$\(|<<|{CUT}|(?:^|[;&|]\s*)(?:for|while|until|if|case|function|then|do|else|set|wsl|ssh)\b"
+    rf"[^ -~]|[`(]|\$\(|<<|{CUT}|(?:^|[;&|]\s*)(?:for|while|until|if|case|function|then|do|else|set|wsl|ssh)\b"
 )
 _SILENT = words_of(
     """
@@ -36,6 +36,11 @@ _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _HARMLESS_VALUE = re.compile(r"\d{1,4}|true|false|yes|no|on|off")
 _MOVES = re.compile(r"\b(?:cd|pushd|popd)\b")
 _PLACEHOLDER = re.compile(PLACEHOLDER)
+_SWITCHES = words_of(
+    "-- - -q -v -vv -x -l -race -short --write --check --fix --run --verbose --quiet --noEmit --unsafe"
+)
+"""Options known to take no value: a file behind them is not theirs."""
+
 _DRIVE = re.compile(r"(?:/([A-Za-z])/|([A-Za-z]):[\\/])")
 _ON_FILES = frozenset({Purpose.TEST, Purpose.CHECK, Purpose.LINT, Purpose.TYPES, Purpose.FORMAT})
 """What is done to the files at hand: which ones they were says nothing of the way."""
@@ -232,8 +237,13 @@ def _without_prefix(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]
 
 
 def _arguments(words: list[str]) -> list[str]:
-    """Return the arguments without the files that the command was to work on."""
-    kept = [word for word in words if word in ALL_OF_IT or not _ARGUMENT_OF_FILE.match(word)]
+    """Return the arguments without the files that the command was to work on, nor what may have taken one."""
+    kept: list[str] = []
+    for word in words:
+        if word in ALL_OF_IT or not _ARGUMENT_OF_FILE.match(word):
+            kept.append(word)
+        elif kept and kept[-1].startswith("-") and kept[-1] not in _SWITCHES:
+            kept.pop()
     while kept and kept[-1] == "--":
         kept.pop()
     return kept
