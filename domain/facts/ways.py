@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tokeneconomizer.domain.command_rules import program_name
 from tokeneconomizer.domain.facts.purposes import Purpose, purpose_of
-from tokeneconomizer.domain.shell_words import CUT, PLACEHOLDER, argument_positions, tokens_of
+from tokeneconomizer.domain.shell_words import PLACEHOLDER, argument_positions, tokens_of
 from tokeneconomizer.domain.verdicts import read
 from tokeneconomizer.domain.verdicts.programs import words as words_of
 
@@ -20,8 +20,11 @@ LINE_COMMANDS_MAX = 8
 """A line of more commands is a program: which of them decided how it ended is not certain."""
 
 _DOUBTFUL = re.compile(
-    rf"[^ -~]|[`(]|\$\(|<<|{CUT}|(?:^|[;&|]\s*)(?:for|while|until|if|case|function|then|do|else|set|wsl|ssh)\b"
+    r"[^ -~]|[`(]|<<"
+    r"|(?:^|[;&|]\s*)(?:for|while|until|if|case|function|then|do|else|set|wsl|ssh)\b"
 )
+"""What makes a line more than a list of commands: also the mark of a cut, which is no ASCII character."""
+
 _SILENT = words_of(
     """
     cd echo printf tail head cat grep egrep rg sed awk tee sleep true pwd ls wc sort uniq date export source .
