@@ -67,10 +67,11 @@ class Asked:
     logs_read: int = 0
     hides_hints: bool = True
     gives_facts: bool = False
+    checkout: str = ""
 
     def place_of(self, folder: str) -> Place:
         self.places.append(folder)
-        return Place(REPOSITORY, folder)
+        return Place(REPOSITORY, self.checkout or folder)
 
     def settled(self, command: HookCommand, _prompt_id: str) -> HookCommand:
         return command
