@@ -189,7 +189,7 @@ class Sandbox:
 
     def open_terminal(self, *flags: str) -> Terminal:
         """Start the agent in a terminal, as a user who knows it and trusts the folder does."""
-        self._write_terminal_state()
+        self.trust_project()
         # The default there is an automatic mode whose check needs the real server.
         arguments = [str(self.binary), "--permission-mode", "acceptEdits", *flags]
         return Terminal(arguments, self.project, self.environment())
@@ -257,7 +257,8 @@ class Sandbox:
             environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.home), **identity}
             subprocess.run([git, *arguments], cwd=self.project, env=environment, check=True)
 
-    def _write_terminal_state(self) -> None:
+    def trust_project(self) -> None:
+        """Write what the agent notes of a user who knows it and has accepted its trust dialog here."""
         path = self.home / ".claude.json"
         state: JsonObject = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
