@@ -30,7 +30,7 @@ from scenarios import (
     Scenario,
 )
 from smoke_ledger import LedgerRow, add_row
-from terminal import ESCAPE
+from terminal import DOWN, ENTER, ESCAPE
 
 from tokeneconomizer.scheduler.lock import held
 
@@ -42,6 +42,9 @@ USERS_OWN_SETTINGS = """{
   "enabledPlugins": { "other@market": false },
   "note": "caf\\u00e9 \\/ ok"
 }"""
+
+
+DIALOG_S = 1.0  # what is pressed while a dialog is still being painted is not heard
 
 
 class Lab:
@@ -440,3 +443,20 @@ def test_a_repository_that_nobody_trusts_is_told_nothing(make_lab: MakeLab) -> N
     assert {times_told(request, block) for request in lab.requests()} == {0}
     assert lab.program.events("facts_injected") == []
     lab.note("no trust, no facts")
+
+
+def test_the_answer_to_the_agents_own_trust_dialog_is_trust(make_lab: MakeLab) -> None:
+    lab = make_lab(RESUME)
+    lab.program.install()
+    block = ("facts", "block", "--json", "--repo", str(lab.sandbox.project))
+    assert "claude_code" in json.loads(lab.program.te(*block))["withheld"]
+    with lab.server, lab.sandbox.open_terminal(trusted=False) as terminal:
+        terminal.wait_for("Yes, I trust this folder")
+        terminal.read_on(DIALOG_S)
+        terminal.press(DOWN)
+        terminal.read_on(DIALOG_S)
+        terminal.press(ENTER)
+        terminal.wait_for("accept edits on")
+
+    assert json.loads(lab.program.te(*block))["withheld"] == {}
+    lab.note("trust read from the agent's own record")
