@@ -13,7 +13,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokeneconomizer.domain.facts.attempts import Attempt, Outcome, Result, key_of, outcome_of
-from tokeneconomizer.domain.facts.lessons import FAMILIES
 from tokeneconomizer.domain.facts.life import SessionOfFacts, Wish
 from tokeneconomizer.domain.facts.ways import folder_after, joined, ways_in, within
 from tokeneconomizer.domain.stream_ids import is_imported
@@ -30,8 +29,8 @@ NAME = "microskills"
 
 SCHEMA = 1
 
-SESSIONS_ASKED_MAX = 400
-"""The newest ones; some hundred milliseconds of computing, and more than the longest silence of a fact."""
+SESSIONS_ASKED_MAX = 200
+"""The newest ones: far more than the longest silence of a fact, and computed in some fifty milliseconds."""
 
 CREATE = (
     """CREATE TABLE streams (
@@ -286,13 +285,9 @@ def _attempt(stream: _Stream, row: EventRow, way: Way, outcome: Outcome) -> Atte
 
 def _teaches(stream: _Stream, attempt: Attempt) -> bool:
     """Return whether an attempt is kept; without a purpose only what may stand in for a missing program."""
-    if attempt.outcome == Outcome.NO_PROGRAM:
-        stream.lacks = True
-    if attempt.purpose:
-        return True
-    if attempt.program not in FAMILIES:
-        return False
-    if attempt.outcome == Outcome.NO_PROGRAM:
+    is_missing = attempt.outcome == Outcome.NO_PROGRAM
+    stream.lacks = stream.lacks or is_missing
+    if attempt.purpose or is_missing:
         return True
     known = stream.programs.split()
     if not attempt.worked or (attempt.program in known and not stream.lacks):

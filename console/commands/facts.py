@@ -58,7 +58,7 @@ def list_command(repo: Path, *, as_json: bool) -> None:
 
 
 @command.command(name="show")
-@click.argument("fact_id", metavar="ID")
+@click.argument("fact_id")
 @repo_option
 @json_option
 def show_command(fact_id: str, repo: Path, *, as_json: bool) -> None:
@@ -72,7 +72,7 @@ def show_command(fact_id: str, repo: Path, *, as_json: bool) -> None:
 
 
 @command.command(name="pin")
-@click.argument("fact_id", metavar="ID")
+@click.argument("fact_id")
 @repo_option
 def pin_command(fact_id: str, repo: Path) -> None:
     """Have a fact told, whatever sessions show."""
@@ -80,7 +80,7 @@ def pin_command(fact_id: str, repo: Path) -> None:
 
 
 @command.command(name="retire")
-@click.argument("fact_id", metavar="ID")
+@click.argument("fact_id")
 @repo_option
 def retire_command(fact_id: str, repo: Path) -> None:
     """Have a fact never told again."""

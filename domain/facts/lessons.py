@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.facts.attempts import OF_THE_WAY, OF_WHAT_IS_THERE, Outcome
 from tokeneconomizer.domain.facts.purposes import Purpose
+from tokeneconomizer.domain.facts.ways import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,15 +24,6 @@ ATTEMPTS_BETWEEN_MAX = 10
 """What works later than that was hardly looked for because of the failure."""
 
 PREPARING = frozenset({Purpose.SETUP, Purpose.SERVICE})
-
-FAMILIES = {
-    **dict.fromkeys(("python", "python2", "python3", "py"), "python"),
-    **dict.fromkeys(("pip", "pip2", "pip3"), "pip"),
-    **dict.fromkeys(("node", "nodejs"), "node"),
-    **dict.fromkeys(("make", "gmake"), "make"),
-    **dict.fromkeys(("docker", "podman"), "containers"),
-}
-"""Programs that take each other's place, one of which a machine may lack."""
 
 
 class Kind(StrEnum):

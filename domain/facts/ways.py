@@ -8,7 +8,7 @@ shows no way at all: what is learnt from has to be certain.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tokeneconomizer.domain.command_rules import program_name
 from tokeneconomizer.domain.facts.purposes import Purpose, purpose_of
@@ -31,6 +31,15 @@ _SILENT = words_of(
     """
 )
 """Programs beside the one that a line is about; they show, filter or go to a folder."""
+
+FAMILIES = {
+    **dict.fromkeys(("python", "python2", "python3", "py"), "python"),
+    **dict.fromkeys(("pip", "pip2", "pip3"), "pip"),
+    **dict.fromkeys(("node", "nodejs"), "node"),
+    **dict.fromkeys(("make", "gmake"), "make"),
+    **dict.fromkeys(("docker", "podman"), "containers"),
+}
+"""Programs that take each other's place, one of which a machine may lack."""
 
 _BEFORE = {"time": 0, "nohup": 0, "command": 0, "env": 0, "exec": 0, "timeout": 1, "nice": 0}
 """Words before a program, and how many values follow each."""
@@ -82,31 +91,35 @@ class Way:
     script: str
     folder: str
     variables: tuple[str, ...]
-    is_alone: bool
-    is_proven: bool
+    is_alone: bool = False
+    is_proven: bool = False
 
 
 def ways_in(command: str) -> list[Way]:
-    """Return the ways that a redacted command line shows, in its order."""
+    """
+    Return the ways that a redacted command line shows, in its order.
+
+    Of commands without a purpose only those whose program may be missing, or stand in for a missing one.
+    """
     if _DOUBTFUL.search(command):
         return []
     commands = _simple_commands(command)
     if not 0 < len(commands) <= LINE_COMMANDS_MAX:
         return []
-    significant = [number for number, words in enumerate(commands) if program_name(words[0]) not in _SILENT]
-    if not significant:
-        return []
-    proven = _proven(command, len(commands))
+    folder, found, significant = "", [], 0
+    for number, words in enumerate(commands):
+        program = program_name(words[0])
+        if program == "cd":
+            folder = joined(folder, words[1]) if len(words) > 1 else "~"
+        elif program not in _SILENT:
+            significant += 1
+            way = _way(words, folder)
+            found += [(number, way)] if way else []
+    # Looked at only now: what is proven takes the whole reading of the line.
+    proven = _proven(command, len(commands)) if found else None
     if proven is None:
         return []
-    folder, ways = "", []
-    for number, words in enumerate(commands):
-        if program_name(words[0]) == "cd":
-            folder = joined(folder, words[1]) if len(words) > 1 else "~"
-        elif number in significant:
-            way = _way(words, folder, is_alone=len(significant) == 1, is_proven=proven[number])
-            ways += [way] if way else []
-    return ways
+    return [replace(way, is_alone=significant == 1, is_proven=proven[number]) for number, way in found]
 
 
 def folder_after(command: str) -> str | None:
@@ -192,11 +205,11 @@ def _proven(command: str, count: int) -> list[bool] | None:
     return [invocation.needed_for_success for invocation in invocations]
 
 
-def _way(words: list[str], folder: str, *, is_alone: bool, is_proven: bool) -> Way | None:
+def _way(words: list[str], folder: str) -> Way | None:
     words, variables = _without_prefix(words)
-    if not words:
-        return None
     aim = purpose_of(words)
+    if not words or (aim is None and words[0] not in FAMILIES):
+        return None
     head = words[: aim.head] if aim else words[:1]
     kept = words if aim is None or aim.purpose not in _ON_FILES else head + _arguments(words[len(head) :])
     hidden = any(map(_is_hidden, kept)) or _hides(variables)
@@ -210,8 +223,6 @@ def _way(words: list[str], folder: str, *, is_alone: bool, is_proven: bool) -> W
         script=aim.script if aim else "",
         folder=folder,
         variables=tuple(name for name, _ in variables),
-        is_alone=is_alone,
-        is_proven=is_proven,
     )
 
 
