@@ -12,6 +12,9 @@ from tokeneconomizer.domain.verdicts import read, verdict_of
 FILES_WRITTEN_MAX = 20
 """A command that names more files changes a tree; the rest is told by `?`."""
 
+RED_VERDICTS = frozenset({"failed", "error"})
+"""Verdicts that make a call a failure, whatever its exit status."""
+
 UNNAMED = "?"
 """A file that the command writes and does not name."""
 
@@ -38,6 +41,11 @@ class CallRuling:
     version: int = 0
     written: tuple[str, ...] = ()
 
+    @property
+    def is_red(self) -> bool:
+        """Whether tests failed, or their run did."""
+        return self.verdict in RED_VERDICTS
+
 
 def rule_on(call: Call) -> CallRuling:
     """Return the ruling on a call that came back."""
@@ -47,13 +55,13 @@ def rule_on(call: Call) -> CallRuling:
         return CallRuling(written=(target_name(call.target),) if call.status is CallStatus.OK else ())
     if call.kind not in {CallKind.SHELL, CallKind.WAIT} or not call.command:
         return CallRuling()
-    reading = read(call.command)
+    command = read(call.command)
     # Who waits for a command gets its output; what it writes was told when it was started.
-    written = _project_files(reading.edits) if call.kind is CallKind.SHELL else ()
+    written = _project_files(command.reading.edits) if call.kind is CallKind.SHELL else ()
     if call.background or call.interrupted:
         # Its output is not there, or not whole.
         return CallRuling(written=written)
-    verdict = verdict_of(call.command, reading, call.exit_code, call.output)
+    verdict = verdict_of(command, call.exit_code, call.output)
     return CallRuling(verdict.verdict.value, label(verdict.rule), verdict.version, written)
 
 

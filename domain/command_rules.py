@@ -7,8 +7,14 @@ happens to be called like a program costs a placeholder too many and never a lea
 """
 
 import re
+from functools import lru_cache
 
-from tokeneconomizer.domain.secret_shapes import announces_secret, is_secret_name, split_secret_assignment
+from tokeneconomizer.domain.secret_shapes import (
+    MAY_NAME_SECRET,
+    announces_secret,
+    is_secret_name,
+    split_secret_assignment,
+)
 from tokeneconomizer.domain.shell_words import (
     CODE,
     EMPTY_WORD,
@@ -16,7 +22,9 @@ from tokeneconomizer.domain.shell_words import (
     PATTERN,
     TEXT,
     VALUE,
+    argument_positions,
     rewrite_commands,
+    tokens_of,
 )
 
 _VERSIONED = re.compile(r"(python|pypy|ipython|ruby|perl|php|lua|node|pip)[\d.]+")
@@ -74,6 +82,7 @@ _SCRIPT_PROGRAMS: dict[str, dict[str, int]] = {
     "jq": {"--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2, "--indent": 1},
     "yq": {"-o": 1, "-p": 1},
 }
+_TAKING_CODE = _CODE_FLAGS.keys() | _SCRIPT_PROGRAMS.keys()
 _SCRIPT_FLAG = re.compile(r"-[A-Za-z]*e|--expression")
 _SCRIPT_FILE_FLAG = re.compile(r"-[A-Za-z]*f|--file|--from-file")
 
@@ -115,28 +124,48 @@ def program_name(word: str) -> str:
     return versioned[1] if versioned else name
 
 
+# A chain of rules asks about one command; the newest alone is kept.
+@lru_cache(maxsize=1)
+def _names_in(command: str) -> frozenset[str]:
+    """Name each word of a command as if it were a program: rules for other programs need not look at it."""
+    tokens = tokens_of(command)
+    return frozenset(
+        program_name(tokens[position].text)
+        for positions in argument_positions(command)
+        for position in positions
+    )
+
+
 def hide_inline_code(command: str) -> str:
     """Replace the code that interpreters take as an argument: `python -c …`, `sed …`, `psql -c …`."""
+    if _TAKING_CODE.isdisjoint(_names_in(command)):
+        return command
     return rewrite_commands(command, _without_code)
 
 
 def hide_echoed_texts(command: str) -> str:
     """Replace all arguments of `echo` and its like by one placeholder."""
-    return rewrite_commands(command, _without_echoed)
+    return command if _ECHOES.isdisjoint(_names_in(command)) else rewrite_commands(command, _without_echoed)
 
 
 def hide_search_patterns(command: str) -> str:
     """Replace the patterns of `grep` and its like: they quote source."""
+    if _SEARCHES.isdisjoint(_names_in(command)):
+        return command
     return rewrite_commands(command, _without_patterns)
 
 
 def hide_messages(command: str) -> str:
     """Replace commit messages, titles, bodies and request data, also those of one word."""
+    if "--" not in command and _MESSAGE_FLAGS.keys().isdisjoint(_names_in(command)):
+        return command
     return rewrite_commands(command, _without_messages)
 
 
 def hide_values(command: str) -> str:
     """Replace values of variables, and of whatever is named like a secret."""
+    if not MAY_NAME_SECRET.search(command) and _PASSWORD_FLAGS.keys().isdisjoint(_names_in(command)):
+        return command
     return rewrite_commands(command, _without_values)
 
 

@@ -81,11 +81,12 @@ _HIDDEN_PROGRAM = "<program>"
 def template_of(redacted: str) -> str:
     """Name the work of a command line that `redact_command` has made safe."""
     tokens = tokens_of(redacted)
-    shapes = [_value_shape(token.text) if token.kind is Kind.WORD else _sign(token) for token in tokens]
+    of_commands: dict[int, str] = {}
     for positions in argument_positions(redacted):
-        words = [tokens[position].text for position in positions]
-        for position, shape in zip(positions, _command_shapes(words), strict=True):
-            shapes[position] = shape
+        of_commands.update(
+            zip(positions, _command_shapes([tokens[at].text for at in positions]), strict=True)
+        )
+    shapes = (of_commands[at] if at in of_commands else _shape(token) for at, token in enumerate(tokens))
     pieces: list[str] = []
     for piece in "".join(shapes).split():
         # `rm a b c` and `rm a b` are the same work.
@@ -94,7 +95,10 @@ def template_of(redacted: str) -> str:
     return _cut(pieces)
 
 
-def _sign(token: Token) -> str:
+def _shape(token: Token) -> str:
+    """Shape what is no word of a command: a sign, or the target of a redirection."""
+    if token.kind is Kind.WORD:
+        return _value_shape(token.text)
     return f"{token.text} " if token.kind is Kind.REDIRECT else token.text
 
 

@@ -5,22 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain import session_events as happened
+from tokeneconomizer.domain.accounting.again import turn_again
+from tokeneconomizer.domain.digests import stored_snapshot
 from tokeneconomizer.domain.labels import label
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
+    from tokeneconomizer.domain.accounting.turn import Accounting
+    from tokeneconomizer.domain.guard.turn import TurnState
     from tokeneconomizer.domain.session import Session
 
 
-def archive_silent(session: Session, at: datetime) -> None:
+def archive_silent(session: Session, at: datetime, accounting: Accounting | None = None) -> None:
     """Archive a session of which nothing was heard for long; a turn that is still open ends first."""
-    end_turn(session, "no_stop", at, delivery_id="")
+    end_turn(session, "no_stop", at, "", accounting)
     session.trigger_event(happened.SessionArchived, timestamp=at, delivery_id="", reason="silence")
 
 
-def end_turn(session: Session, reason: str, at: datetime, delivery_id: str) -> None:
-    """End the turn if one is open."""
+def end_turn(
+    session: Session, reason: str, at: datetime, delivery_id: str, accounting: Accounting | None = None
+) -> None:
+    """End the turn if one is open, and store what entered its context where it is to be accounted."""
     turn = session.turn
     if not turn.is_open:
         return
@@ -39,4 +46,28 @@ def end_turn(session: Session, reason: str, at: datetime, delivery_id: str) -> N
         steps=turn.steps,
         duration_ms=round(elapsed_s * 1000),
         written=list(turn.written),
+    )
+    if accounting is not None:
+        _account(session, turn, at, accounting, delivery_id)
+
+
+def account_again(
+    session: Session, number: int, at: datetime, accounting: Accounting, events: Iterable[object]
+) -> None:
+    """Store the context of an ended turn anew, from all its events: calls were found that no hook told."""
+    _account(session, turn_again(number, events), at, accounting, delivery_id="")
+
+
+def _account(
+    session: Session, turn: TurnState, at: datetime, accounting: Accounting, delivery_id: str
+) -> None:
+    snapshot = accounting.of_turn(session, turn)
+    if snapshot is None:
+        return
+    session.trigger_event(
+        happened.ContextAccounted,
+        timestamp=at,
+        delivery_id=delivery_id,
+        turn=turn.number,
+        snapshot=stored_snapshot(snapshot),
     )

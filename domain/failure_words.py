@@ -343,6 +343,7 @@ PHRASES = (
     "access denied",
     "quota exceeded",
     "rate limit",
+    "usage:",
 )
 TEST_FAILED = re.compile(r"\bFAIL(?:ED|URE)?\b")
 
@@ -372,5 +373,6 @@ ERROR_MARKS = (
         "unrecognized",
     ),
     *("unexpected", "aborted", "killed", "assert", "does not exist", "conflict", "forbidden", "unauthorized"),
+    "usage:",
     *("segmentation", "out of memory", "no space", "is a directory", "already exists", "\u2716", "\u2717"),
 )

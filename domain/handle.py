@@ -38,6 +38,7 @@ from tokeneconomizer.domain.session import Session
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tokeneconomizer.domain.accounting.turn import Accounting
     from tokeneconomizer.domain.digests import Call
 
 SAME_CONTENT_WITHIN_S = 2.0
@@ -52,10 +53,11 @@ class Rules:
     Attributes:
         guard_is_on: whether redirects and hints are given.
         limits: the guard's thresholds.
-        language: `en` or `zh`, for texts that the user sees.
+        language: `en` or `zh`, for what is said.
         echo_hint: whether the model has to repeat a hint, because the agent hides it.
         home: the user's home folder, shortened in stored command lines.
         block_at: the facts block for a start in a place; asked only where a start is to be given one.
+        accounting: how ended turns are accounted; None in a replay, which is about the guard alone.
 
     """
 
@@ -65,6 +67,7 @@ class Rules:
     echo_hint: bool = False
     home: str = ""
     block_at: Callable[[Place], GivenBlock] = lambda _: NO_BLOCK
+    accounting: Accounting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ class _Handling:
         if isinstance(step, StartSession):
             return self._start(session, step)
         if session is None:
-            session = self._begin(StartSession(source="unseen"))
+            session = self._begin(StartSession(source=happened.UNSEEN))
         decision, dropped = NOTHING, ""
         match step:
             case SubmitPrompt():
@@ -281,8 +284,9 @@ class _Handling:
         return self._judge(session), ""
 
     def _store_call(self, session: Session, call: Call, step: int, *, whole_step: bool) -> None:
-        digest = digest_call(call, self._hasher, self._rules.home)
-        trigger_call(session, digest, rule_on(call), self._delivery, CallStep(step, whole_step))
+        ruling = rule_on(call)
+        digest = digest_call(call, self._hasher, self._rules.home, is_red=ruling.is_red)
+        trigger_call(session, digest, ruling, self._delivery, CallStep(step, whole_step))
 
     def _judge(self, session: Session) -> Decision:
         # An answer that the hook client gave by itself is given: nothing can be added to it.
@@ -297,7 +301,7 @@ class _Handling:
 
     def _redirect(self, session: Session, verdict: Redirect) -> Decision:
         finding = verdict.finding
-        text = texts.redirect_text(finding)
+        text = texts.redirect_text(finding, self._rules.language)
         self._trigger(
             session,
             happened.Redirected,
@@ -327,7 +331,9 @@ class _Handling:
             text=text,
             echo=echo,
         )
-        return Decision(context=texts.echo_request(text) if echo else "", hint=text, echo_hint=echo)
+        return Decision(
+            context=texts.echo_request(text, self._rules.language) if echo else "", hint=text, echo_hint=echo
+        )
 
     def _end_session(self, session: Session, reason: str) -> str:
         if session.end_is_stored:
@@ -338,7 +344,7 @@ class _Handling:
         return ""
 
     def _end_turn(self, session: Session, reason: str) -> None:
-        end_turn(session, reason, self._delivery.at, self._delivery.delivery_id)
+        end_turn(session, reason, self._delivery.at, self._delivery.delivery_id, self._rules.accounting)
 
     def _is_repeated(self, session: Session, content: str) -> bool:
         ago_s = session.seconds_since_content(content, self._delivery.at)

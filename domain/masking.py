@@ -6,8 +6,11 @@ thrown away; in words a failure says only what `failure_words` lists.
 """
 
 import re
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 
+from tokeneconomizer.domain.character_pairs import pairs_in, pairs_of
 from tokeneconomizer.domain.failure_words import (
     CLASS_NAME,
     CODE,
@@ -28,6 +31,8 @@ RESULT_TAIL_CHARACTERS_MAX = 4_096
 # Errors are looked for in more: finding lines is cheaper than masking them, and a cause may stand far up.
 FAILURE_HEAD_CHARACTERS_MAX = 16_384
 FAILURE_TAIL_CHARACTERS_MAX = 16_384
+# Finding out which marks a shorter text may hold takes longer than looking for all of them.
+SEARCHED_AT_ONCE_CHARACTERS_MAX = 4_096
 # The first errors are causes, the last ones summaries; what lies between repeats them.
 ERROR_LINES_FIRST_MAX = 6
 ERROR_LINES_LAST_MAX = 6
@@ -40,7 +45,12 @@ SIGNATURE_WORDS_MAX = 4
 _EXIT_STATUS_MAX = 255
 # Of an absolute path: the folder and the name; with what is before them that is more than two parts.
 _NAMES_KEPT = 2
+# Counts stand in columns, but not further apart.
+BEFORE_TALLY_CHARACTERS = 20
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+# An abbreviated commit has seven.
+HEXADECIMAL_CHARACTERS_MIN = 7
 
 # Every expression of the chain starts with what it looks for and looks behind afterwards, so that the engine
 # can skip over text without it: the chain is three times as fast.
@@ -48,7 +58,13 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|
 _HEXADECIMAL = re.compile(
     r"[0-9a-fA-F](?<![\w-].)(?:x[0-9a-fA-F]++|[0-9a-fA-F]{6,127}+(?:(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?)(?!\w)",
 )
+# Digits and letters of hexadecimal numbers are `h`, the rest but `x` is blank.
+_HEXADECIMAL_SHAPE = bytes(
+    ord("h") if chr(code) in "0123456789abcdefABCDEF" else code if chr(code) == "x" else ord(" ")
+    for code in range(256)
+)
 _DIGIT = re.compile(r"[0-9]")
+_DIGITS = re.compile(r"[0-9]++")
 _LETTERS_FOR_DIGITS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
 _PATH = re.compile(r"/(?<![\w.~:<>/-].)(?:[\w.@%+=,~-]++/?)++")
 _TEMPORARY_ROOT = re.compile(
@@ -73,12 +89,40 @@ _DAYS_AND_MONTHS = re.compile(
     r",? {1,2}#(?: [A-Z]{3,4}\b)?(?: #)*",
 )
 
+# How many tests or checks ended how: a number that says whether the work moves, where others merely vary.
+_TALLY_WORDS = (
+    "pass(?:ed|ing)?|fail(?:ed|ing|ures?)?|skipped|todo|errored|errors|warnings|problems|tests|total"
+)
+# Looked for first, in small letters: most results hold no counts, and the agent waits.
+_TALLY_MARKS = (
+    *(" pass", " fail", " errors", " errored", " skipped", " warnings", " problems", " tests", " total"),
+    *(
+        "pass:",
+        "fail:",
+        "failed:",
+        "passed:",
+        "failures:",
+        "failures=",
+        "errors:",
+        "errors=",
+        "total:",
+        "tests:",
+    ),
+)
+_TALLY_BEFORE_WORD = re.compile(rf"[0-9](?<![\w.:/-].)[0-9]{{0,5}}+ (?:{_TALLY_WORDS})\b", re.IGNORECASE)
+_TALLY_AFTER_WORD = re.compile(r"[:=](?<=[a-z].) {0,9}[0-9]{1,6}+(?![\w.:/%-])", re.IGNORECASE)
+_ENDS_IN_TALLY_WORD = re.compile(rf"\b(?:{_TALLY_WORDS})\Z", re.IGNORECASE)
+_TAP_TALLY = re.compile(r"# (?:tests|pass|fail|skipped|todo) [0-9]{1,6}+$", re.MULTILINE)
+# What a count may follow in a list of them; after another word it is a name: `worker 3 failed`.
+_BEFORE_TALLY = frozenset("\n,;:(|#")
+
 _TAGS = re.compile(r"</?(?:tool_use_error|error|system-reminder)>")
 # What follows this line of an editing tool is the text that was looked for.
-_EDIT_REFUSALS = ("String to replace not found", "Found ")
-_QUOTED_INPUT = re.compile(r"\n(?:String|old_string): [\s\S]*+")
+_EDIT_REFUSALS = ("String to replace not found", "Found ", "Your proposed edit ")
+_QUOTED_INPUT = re.compile(r"\n(?:(?:String|old_string): |This is how your edit would have looked)[\s\S]*+")
 _EXIT_LINE = re.compile(
-    r"\s*(?:Error: )?(?:Exit code|exit status|Process exited with code|Command failed with exit code)"
+    r"\s*(?:Error: )?(?:Exit code|exit status|(?:Process|Command) exited with code"
+    r"|Command failed with exit code)"
     r" ?(\d{1,3})\.?\s*",
 )
 _WRAPPER_LINE = re.compile(
@@ -100,6 +144,32 @@ def cut_middle(text: str) -> str:
     return f"{text[:RESULT_HEAD_CHARACTERS_MAX]}\n{between}\n{text[end:]}"
 
 
+def keep_tallies(text: str) -> str:
+    """Write the counts of a test run in letters, which are not masked: `2 failed` is not `1 failed`."""
+    small = text.lower()
+    if not any(mark in small for mark in _TALLY_MARKS):
+        return text
+
+    def in_letters(found: re.Match[str]) -> str:
+        return _DIGITS.sub(lambda number: number[0].translate(_LETTERS_FOR_DIGITS), found[0])
+
+    def before_word(found: re.Match[str]) -> str:
+        before = _just_before(found).rstrip(" \t")
+        is_name = before and before[-1] not in _BEFORE_TALLY
+        return found[0] if is_name else in_letters(found)
+
+    def after_word(found: re.Match[str]) -> str:
+        return in_letters(found) if _ENDS_IN_TALLY_WORD.search(_just_before(found)) else found[0]
+
+    text = _TALLY_BEFORE_WORD.sub(before_word, text)
+    text = _TALLY_AFTER_WORD.sub(after_word, text)
+    return _TAP_TALLY.sub(in_letters, text) if "# " in text else text
+
+
+def _just_before(found: re.Match[str]) -> str:
+    return found.string[max(0, found.start() - BEFORE_TALLY_CHARACTERS) : found.start()]
+
+
 def drop_colours(text: str) -> str:
     """Take terminal control sequences out."""
     return _ANSI.sub("", text) if "\x1b" in text else text
@@ -112,7 +182,10 @@ def mask_hexadecimal(text: str) -> str:
         word = run.group()
         return "<hex>" if _DIGIT.search(word) and not word.isdigit() else word
 
-    return _HEXADECIMAL.sub(masked, text)
+    # Half the letters of a text may begin such a word; whether any run is long enough is found out faster.
+    shape = text.encode("ascii", "replace").translate(_HEXADECIMAL_SHAPE)
+    is_possible = b"h" * HEXADECIMAL_CHARACTERS_MIN in shape or b"hxh" in shape
+    return _HEXADECIMAL.sub(masked, text) if is_possible else text
 
 
 def mask_paths(text: str) -> str:
@@ -146,6 +219,7 @@ def mask_days(text: str) -> str:
 MASKING_STEPS: tuple[Callable[[str], str], ...] = (
     cut_middle,
     drop_colours,
+    keep_tallies,
     mask_hexadecimal,
     mask_paths,
     mask_quantities,
@@ -185,13 +259,20 @@ def failure_signature(text: str) -> tuple[str, str]:
 def _error_lines(text: str) -> list[str]:
     """Find the first and the last lines that tell of an error."""
     small = text.lower()
-    marks = [mark for mark in ERROR_MARKS if mark in small]
-    lines = zip(text.split("\n"), small.split("\n"), strict=True) if marks else ()
-    found = dict.fromkeys(
-        line.strip()[:ERROR_LINE_CHARACTERS_MAX]
-        for line, small_line in lines
-        if any(map(small_line.__contains__, marks))
-    )
+    marks: Sequence[str] = ERROR_MARKS
+    if len(small) > SEARCHED_AT_ONCE_CHARACTERS_MAX:
+        pairs = pairs_in(small)
+        marks = [mark for mark in marks if pairs_of(mark) <= pairs]
+    lines = text.split("\n")
+    starts = tuple(accumulate(map((1).__add__, map(len, small.split("\n"))), initial=0))
+    places: set[int] = set()
+    for mark in marks:
+        position = small.find(mark)
+        while position >= 0:
+            place = bisect_right(starts, position) - 1
+            places.add(place)
+            position = small.find(mark, starts[place + 1])
+    found = dict.fromkeys(lines[place].strip()[:ERROR_LINE_CHARACTERS_MAX] for place in sorted(places))
     distinct = [line for line in found if _tells(line)]
     if len(distinct) <= ERROR_LINES_FIRST_MAX + ERROR_LINES_LAST_MAX:
         return distinct

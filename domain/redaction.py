@@ -122,7 +122,8 @@ def drop_url_secrets(command: str) -> str:
 
 def unwrap_shells(command: str) -> str:
     """Read `bash -c '…'` as the commands inside it: one level, what is quoted deeper counts as text."""
-    return rewrite_commands(command, _unwrapped) if "c" in command else command
+    # The name of every shell ends so.
+    return rewrite_commands(command, _unwrapped) if "sh" in command else command
 
 
 def _unwrapped(words: list[str]) -> list[str]:

@@ -93,6 +93,8 @@ _SECRET_ARGUMENT = re.compile(
 )
 # Every word of every command is asked about: most are told apart by how they end.
 _SECRET_ARGUMENT_ENDS = ("password", "passwd", "passphrase", "token", "secret", "key", "bearer")
+# A command without these names no secret: what parts a name from a value, and parts of the names above.
+MAY_NAME_SECRET = re.compile(r"(?i)[=:]|pass|secret|token|key|auth|bearer|credential|cookie|session")
 _SECRET_ASSIGNMENT = re.compile(rf"(?i)^([\w.:/$@,-]{{0,80}}?{_ENDING}(?::(?!:)|=(?!=)))(.+)$", re.DOTALL)
 
 

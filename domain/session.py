@@ -8,18 +8,22 @@ last delivery and call ids.
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import lru_cache, singledispatchmethod
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from eventsourcing.domain import Aggregate
 
 from tokeneconomizer.domain import session_events as happened
+from tokeneconomizer.domain.accounting.turn import count_call
+from tokeneconomizer.domain.guard.answers import is_answer
+from tokeneconomizer.domain.guard.call_record import CallRecord
 from tokeneconomizer.domain.guard.limits import Limits
-from tokeneconomizer.domain.guard.turn import CallRecord, RedirectRecord, TurnState
+from tokeneconomizer.domain.guard.turn import RedirectRecord, TurnState
 from tokeneconomizer.domain.guard.waiting import waits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from tokeneconomizer.domain.commands import SessionKey
@@ -56,6 +60,20 @@ class Phase(StrEnum):
     STUCK = "stuck"
     ENDED = "ended"
     ARCHIVED = "archived"
+
+
+_REACTIONS: dict[type[happened.SessionEvent], Callable[[Session, Any], None]] = {}
+Reaction = TypeVar("Reaction", bound="Callable[[Any, Any], None]")
+
+
+def _reacts_to(event: type[happened.SessionEvent]) -> Callable[[Reaction], Reaction]:
+    """Let a method evolve the session by events of a class; `functools` finds it slower than it runs."""
+
+    def register(reaction: Reaction) -> Reaction:
+        _REACTIONS[event] = reaction
+        return reaction
+
+    return register
 
 
 class Session(Aggregate):
@@ -97,6 +115,7 @@ class Session(Aggregate):
         self.called: dict[str, happened.ToolCalled] = {}
         self.said: dict[int, tuple[str, str]] = {}
         self.end_is_stored = False
+        self.start_was_seen = False
         self.snapshot_version = 0
 
     @staticmethod
@@ -140,6 +159,7 @@ class Session(Aggregate):
             "returned": list(self.returned),
             "contents": self.contents,
             "end_is_stored": self.end_is_stored,
+            "start_was_seen": self.start_was_seen,
         }
 
     @classmethod
@@ -158,6 +178,7 @@ class Session(Aggregate):
         session.returned = dict.fromkeys(state["returned"])
         session.contents = dict(state["contents"])
         session.end_is_stored = state["end_is_stored"]
+        session.start_was_seen = state["start_was_seen"]
         session.snapshot_version = snapshot.originator_version
         return session
 
@@ -194,42 +215,45 @@ class Session(Aggregate):
             _keep(self.deliveries, event.delivery_id, None, DELIVERIES_KEPT)
         if isinstance(event, happened.SAYING):
             _keep(self.said, event.originator_version, (event.TOPIC, event.delivery_id), SAID_KEPT)
-        self._on(event)
+        reaction = _REACTIONS.get(type(event))
+        # Events without one leave the state alone.
+        if reaction is not None:
+            reaction(self, event)
 
-    @singledispatchmethod
-    def _on(self, event: happened.SessionEvent) -> None:
-        """Events that leave the state alone."""
-
-    @_on.register
-    def _(self, event: happened.SessionStarted) -> None:
+    @_reacts_to(happened.SessionStarted)
+    def _on_session_started(self, event: happened.SessionStarted) -> None:
         self.limits = Limits.from_json(event.limits)
+        self.start_was_seen = event.source != happened.UNSEEN
         self._remember_content(event.content_hash, event.timestamp)
 
-    @_on.register
-    def _(self, event: happened.SessionResumed) -> None:
+    @_reacts_to(happened.SessionResumed)
+    def _on_session_resumed(self, event: happened.SessionResumed) -> None:
+        self.start_was_seen = True
         self.phase = Phase.WORKING if self.turn.is_open else Phase.IDLE
         self.end_is_stored = False
         self.limits = Limits.from_json(event.limits)
         self._remember_content(event.content_hash, event.timestamp)
 
-    @_on.register
-    def _(self, event: happened.PromptSubmitted) -> None:
+    @_reacts_to(happened.PromptSubmitted)
+    def _on_prompt_submitted(self, event: happened.PromptSubmitted) -> None:
         self.limits = Limits.from_json(event.limits)
         self._remember_content(event.content_hash, event.timestamp)
-        self._open_turn(event.turn, event.timestamp, event.prompt_id)
+        self._open_turn(event.turn, event.timestamp, event.prompt_id, is_whole=True)
 
-    @_on.register
-    def _(self, event: happened.ToolCalled) -> None:
+    @_reacts_to(happened.ToolCalled)
+    def _on_tool_called(self, event: happened.ToolCalled) -> None:
         if self.has_ended(event.turn):
             return
         if not self.turn.is_open:
-            self._open_turn(event.turn, event.timestamp, prompt_id="")
+            # A sub-agent gets no prompt; a main agent's was missed, and maybe calls with it.
+            is_whole = bool(self.agent_id) and self.start_was_seen
+            self._open_turn(event.turn, event.timestamp, prompt_id="", is_whole=is_whole)
         self.turn.steps = event.step
         self.turn.step_is_open = not event.whole_step
         self.called[event.call_id] = event
 
-    @_on.register
-    def _(self, event: happened.ToolReturned) -> None:
+    @_reacts_to(happened.ToolReturned)
+    def _on_tool_returned(self, event: happened.ToolReturned) -> None:
         called = self.called.pop(event.call_id, None)
         if called is None and not self.has_ended(event.turn):
             return
@@ -238,13 +262,14 @@ class Session(Aggregate):
             return
         self.turn.remember(_call_record(called, event, self.turn.calls + 1))
         self.turn.judge(event.verdict, event.written)
+        count_call(self.turn, called, event.output_characters)
 
-    @_on.register
-    def _(self, _event: happened.StepEnded) -> None:
+    @_reacts_to(happened.StepEnded)
+    def _on_step_ended(self, _event: happened.StepEnded) -> None:
         self.turn.step_is_open = False
 
-    @_on.register
-    def _(self, event: happened.Redirected) -> None:
+    @_reacts_to(happened.Redirected)
+    def _on_redirected(self, event: happened.Redirected) -> None:
         self.phase = Phase.REDIRECTED
         self.turn.undelivered = None
         self.turn.redirects.append(
@@ -258,35 +283,42 @@ class Session(Aggregate):
             )
         )
 
-    @_on.register
-    def _(self, event: happened.StopHinted) -> None:
+    @_reacts_to(happened.StopHinted)
+    def _on_stop_hinted(self, event: happened.StopHinted) -> None:
         self.phase = Phase.STUCK
         self.turn.hint_version = event.originator_version
 
-    @_on.register
-    def _(self, event: happened.DeliveryFailed) -> None:
+    @_reacts_to(happened.DeliveryFailed)
+    def _on_delivery_failed(self, event: happened.DeliveryFailed) -> None:
         self.said.pop(event.failed_version, None)
         self.turn.forget_undelivered(event.failed_version)
         if self.turn.is_open:
             self.phase = Phase.REDIRECTED if self.turn.redirects else Phase.WORKING
 
-    @_on.register
-    def _(self, event: happened.TurnEnded) -> None:
+    @_reacts_to(happened.TurnEnded)
+    def _on_turn_ended(self, event: happened.TurnEnded) -> None:
         self.turn = TurnState(number=event.turn)
+        self.start_was_seen = False
         self.called = {}
         self.phase = Phase.IDLE
 
-    @_on.register
-    def _(self, _event: happened.SessionEnded) -> None:
+    @_reacts_to(happened.SessionEnded)
+    def _on_session_ended(self, _event: happened.SessionEnded) -> None:
         self.phase = Phase.ENDED
         self.end_is_stored = True
 
-    @_on.register
-    def _(self, _event: happened.SessionArchived) -> None:
+    @_reacts_to(happened.SessionArchived)
+    def _on_session_archived(self, _event: happened.SessionArchived) -> None:
         self.phase = Phase.ARCHIVED
 
-    def _open_turn(self, number: int, at: datetime, prompt_id: str) -> None:
-        self.turn = TurnState(number=number, is_open=True, prompt_id=prompt_id, started_at=at.timestamp())
+    def _open_turn(self, number: int, at: datetime, prompt_id: str, *, is_whole: bool) -> None:
+        self.turn = TurnState(
+            number=number,
+            is_open=True,
+            prompt_id=prompt_id,
+            started_at=at.timestamp(),
+            is_whole=is_whole,
+        )
         self.end_is_stored = False
         self.phase = Phase.WORKING
 
@@ -318,5 +350,9 @@ def _call_record(called: happened.ToolCalled, returned: happened.ToolReturned, n
         signature=returned.signature,
         signature_hash=returned.signature_hash,
         edits=bool(returned.written),
-        waits=waits(called.tool, called.command),
+        waits=waits(called.tool, called.kind, called.command, called.target),
+        kind=called.kind,
+        edit_hash=called.edit_hash,
+        verdict=returned.verdict or "",
+        is_answer=is_answer(called.command_template, returned),
     )

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.session import Session
 
 
+UNSEEN = "unseen"
+"""The source of a session whose start no hook told."""
+
+
 class SessionEvent(Aggregate.Event):
     """The base of all session events."""
 
@@ -247,7 +251,7 @@ class ContextAccounted(SessionEvent):
     TOPIC = "session.context_accounted"
     turn: int
     snapshot: str
-    """Canonical JSON of the snapshot."""
+    """Canonical JSON of the snapshot, in the contract's form."""
 
 
 class SessionEnded(SessionEvent):

@@ -72,6 +72,20 @@ def _guard(name: str, default: int, meaning: str, minimum: int = 2) -> Setting:
     return Setting(f"guard.{name}", default, meaning, minimum=minimum, maximum=200)
 
 
+def _rule(name: str, meaning: str) -> Setting:
+    return Setting(f"guard.{name}", "on", f"rule: {meaning}", ("on", "off"))
+
+
+GUARD_RULES: tuple[Setting, ...] = (
+    _rule("same_call", "one call keeps failing in the same way, or telling the same"),
+    _rule("same_read", "the same unchanged thing is read again"),
+    _rule("same_failure", "differing calls keep failing in the same way"),
+    _rule("edit_refused", "an edit of one file fails to apply again and again"),
+    _rule("cycle", "a few calls come round and round with the same results"),
+    _rule("back_and_forth", "a file is changed to contents that it had before"),
+    _rule("failures_return", "edits swap one failure for another and back"),
+)
+
 SETTINGS: tuple[Setting, ...] = (
     Setting("loopguard", "on", "redirect a turn that goes in circles", ("on", "off")),
     Setting(
@@ -88,9 +102,19 @@ SETTINGS: tuple[Setting, ...] = (
         "same call with the same failure, with edits between",
     ),
     _guard("same_result_repeats", guard.SAME_RESULT_REPEATS, "same successful call with the same result"),
+    _guard("same_read_repeats", guard.SAME_READ_REPEATS, "same unchanged thing read again"),
     _guard("poll_repeats", guard.POLL_REPEATS, "equal looks at something that is waited for"),
     _guard("signature_repeats", guard.SIGNATURE_REPEATS, "differing calls that fail in the same way"),
+    _guard(
+        "signature_repeats_in_a_row",
+        guard.SIGNATURE_REPEATS_IN_A_ROW,
+        "the same while nothing else worked",
+    ),
+    _guard("refused_edits", guard.REFUSED_EDITS, "edits of one file that fail to apply in the same way"),
+    _guard("cycle_rounds", guard.CYCLE_ROUNDS, "rounds of several calls with the same results", minimum=3),
+    _guard("returns", guard.RETURNS, "times that an earlier content or failure comes back"),
     _guard("span_calls", guard.SPAN_CALLS, "calls between two occurrences of one circle, at most"),
+    *GUARD_RULES,
     Setting(
         "microskills",
         "envfacts",
@@ -123,6 +147,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 BY_KEY: dict[str, Setting] = {setting.key: setting for setting in SETTINGS}
+_DEFAULTS: dict[str, Value] = {setting.key: setting.default for setting in SETTINGS}
 
 
 def setting_of(key: str) -> Setting:
@@ -143,6 +168,12 @@ def setting_of(key: str) -> Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class _InForce:
+    values: Mapping[str, Value]
+    limits: guard.Limits
+
+
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """
     The values that the user set: globally, per host, per repository identity.
@@ -153,21 +184,38 @@ class Configuration:
     everywhere: Mapping[str, Value] = field(default_factory=dict)
     hosts: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     repositories: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    _in_force: dict[tuple[str, str], _InForce] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def get(self, key: str, *, host: str = "", repository: str = "") -> Value:
         """Return the value in force for a host and a repository."""
-        for layer in (self.repositories.get(repository, {}), self.hosts.get(host, {}), self.everywhere):
-            if key in layer:
-                return layer[key]
-        return setting_of(key).default
+        value = self._of(host, repository).values.get(key)
+        return setting_of(key).default if value is None else value
 
     def limits(self, *, host: str = "", repository: str = "") -> guard.Limits:
         """Return the guard's thresholds in force."""
-        values = {
-            name: int(self.get(f"guard.{name}", host=host, repository=repository))
-            for name in guard.Limits.__dataclass_fields__
-        }
-        return guard.Limits(**values)
+        return self._of(host, repository).limits
+
+    def _of(self, host: str, repository: str) -> _InForce:
+        """Return what is in force, merged once for each host and repository that has values of its own."""
+        name = (host if host in self.hosts else "", repository if repository in self.repositories else "")
+        found = self._in_force.get(name)
+        if found is None:
+            layers = (self.everywhere, self.hosts.get(host, {}), self.repositories.get(repository, {}))
+            values = {**_DEFAULTS, **layers[0], **layers[1], **layers[2]}
+            found = self._in_force[name] = _InForce(values, _limits_of(values))
+        return found
+
+
+def _limits_of(values: Mapping[str, Value]) -> guard.Limits:
+    numbers = {
+        name: int(values[f"guard.{name}"])
+        for name in guard.Limits.__dataclass_fields__
+        if f"guard.{name}" in BY_KEY
+    }
+    off = [setting.key.rpartition(".")[2] for setting in GUARD_RULES if values[setting.key] == "off"]
+    return guard.Limits(**numbers, rules_off=" ".join(off))
 
 
 def _either(words: tuple[str, ...] | list[str]) -> str:

@@ -43,6 +43,17 @@ class Token(NamedTuple):
     text: str
 
 
+_SPACE, _NEWLINE, _OPERATOR, _REDIRECT, _WORD = (
+    Kind.SPACE,
+    Kind.NEWLINE,
+    Kind.OPERATOR,
+    Kind.REDIRECT,
+    Kind.WORD,
+)
+_SINGLE_SPACE = Token(Kind.SPACE, " ")
+_LINE_BREAK = Token(Kind.NEWLINE, "\n")
+
+
 class Piece(NamedTuple):
     """A part of a word: bare, or the inside of a pair of quotes."""
 
@@ -141,9 +152,9 @@ def tokens_of(command: str) -> tuple[Token, ...]:
             position = plain.end()
             word, space = plain.groups()
             if word:
-                tokens.append(Token(Kind.WORD, word))
+                tokens.append(Token(_WORD, word))
             if space:
-                tokens.append(Token(Kind.NEWLINE if space == "\n" else Kind.SPACE, space))
+                tokens.append(_LINE_BREAK if space == "\n" else _SINGLE_SPACE)
             continue
         found = _SEPARATORS.match(command, position)
         kind = found.lastgroup if found else None
@@ -165,13 +176,16 @@ def argument_positions(command: str) -> tuple[tuple[int, ...], ...]:
     """Where among the tokens the words of each simple command stand: without targets of redirections."""
     commands: list[list[int]] = [[]]
     after_redirect = False
-    for position, token in enumerate(tokens_of(command)):
-        if token.kind in {Kind.OPERATOR, Kind.NEWLINE}:
+    # Compared by identity: hashing the member of an enumeration takes longer than the rest of the loop.
+    for position, (kind, _) in enumerate(tokens_of(command)):
+        if kind is _SPACE:
+            continue
+        if kind is _WORD:
+            if not after_redirect:
+                commands[-1].append(position)
+        elif kind is _OPERATOR or kind is _NEWLINE:
             commands.append([])
-        elif token.kind is Kind.WORD and not after_redirect:
-            commands[-1].append(position)
-        if token.kind is not Kind.SPACE:
-            after_redirect = token.kind is Kind.REDIRECT
+        after_redirect = kind is _REDIRECT
     return tuple(tuple(positions) for positions in commands if positions)
 
 

@@ -103,21 +103,27 @@ class Totals:
 def totals(usage_by_host: Mapping[str, Iterable[UsageRecord]], zone: tzinfo | None) -> Totals:
     """Sum up the records of each host; `zone` decides where a day begins, None for the system's own."""
     sessions: dict[tuple[str, str], SessionTokens] = {}
-    days: dict[date | None, dict[str, Tokens]] = {}
-    everything = Tokens()
+    parts: dict[tuple[str, str, date | None, str], Tokens] = {}
     for host, records in usage_by_host.items():
         for usage in sorted(each_once(records), key=_in_time):
-            model = usage.model or UNKNOWN_MODEL
             day = usage.at.astimezone(zone).date() if usage.at else None
-            days.setdefault(day, {}).setdefault(model, Tokens()).add(usage)
-            everything.add(usage)
+            part = host, usage.session_id, day, usage.model or UNKNOWN_MODEL
+            if part not in parts:
+                parts[part] = Tokens()
+            parts[part].add(usage)
             session = sessions.get((host, usage.session_id))
             if session is None:
                 session = sessions[host, usage.session_id] = SessionTokens(host, usage.session_id)
-            session.models.setdefault(model, Tokens()).add(usage)
             session.project = session.project or usage.project
             session.first_at = session.first_at or usage.at
             session.last_at = usage.at or session.last_at
+    days: dict[date | None, dict[str, Tokens]] = {}
+    everything = Tokens()
+    # Replies are many and parts are few: a reply is added once, a part to the three sums that it belongs to.
+    for (host, session_id, day, model), tokens in parts.items():
+        sessions[host, session_id].models.setdefault(model, Tokens()).add(tokens, tokens.requests)
+        days.setdefault(day, {}).setdefault(model, Tokens()).add(tokens, tokens.requests)
+        everything.add(tokens, tokens.requests)
     ordered = sorted(sessions.values(), key=lambda one: (one.first_at or _LONG_AGO, one.host, one.session_id))
     return Totals(ordered, dict(sorted(days.items(), key=_by_day)), everything)
 

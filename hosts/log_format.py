@@ -118,6 +118,8 @@ class LogFormat(Protocol):
         """
         Yield what is new behind the cursor; at least one batch, so that there is always a new cursor.
 
+        A cursor goes on with what it was made by: a reading of tokens alone keeps less state.
+
         Raises:
             OSError: when the file cannot be read.
 

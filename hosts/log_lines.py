@@ -106,28 +106,28 @@ class _Reading:
         rest, is_too_long, position = b"", False, self._offset
         while block := os.pread(self._descriptor, BLOCK_BYTES, position):
             position += len(block)
-            end = block.rfind(b"\n") + 1
-            if not end:
-                is_too_long = is_too_long or len(rest) + len(block) > LINE_BYTES_MAX
-                rest = b"" if is_too_long else rest + block
+            lines = block.split(b"\n")
+            last = lines.pop()
+            if not lines:
+                is_too_long = is_too_long or len(rest) + len(last) > LINE_BYTES_MAX
+                rest = b"" if is_too_long else rest + last
                 continue
-            records = self._whole_lines(rest, block[: end - 1], is_too_long=is_too_long)
-            rest, is_too_long = block[end:], False
+            if is_too_long:
+                records = self._lines.pass_over() + self._lines.take(lines[1:])
+            else:
+                lines[0] = rest + lines[0]
+                records = self._lines.take(lines)
+            rest, is_too_long = last, False
             self._offset = position - len(rest)
             yield Batch(records, self._cursor(), restarted)
             restarted = False
         unfinished = self._unfinished(rest, is_too_long=is_too_long)
         yield Batch([], self._cursor(), restarted, unfinished)
 
-    def _whole_lines(self, rest: bytes, block: bytes, *, is_too_long: bool) -> list[Record]:
-        if not is_too_long:
-            return self._lines.take((rest + block).split(b"\n"))
-        _, _, behind = block.partition(b"\n")
-        records = self._lines.pass_over()
-        return records + self._lines.take(behind.split(b"\n")) if b"\n" in block else records
-
     def _unfinished(self, rest: bytes, *, is_too_long: bool) -> list[Record]:
         """Read a last line without its end by a reader of its own: it comes again when it is whole."""
+        if not rest and not is_too_long:
+            return []
         reader = self._make_reader(self._lines.reader.state())
         lines = _Lines(reader, self._wanted, self._lines.number, self._lines.skipped)
         return lines.pass_over() if is_too_long else lines.take([rest])
@@ -177,7 +177,8 @@ class _Lines:
                 # The decoder passes over texts that it does not need, whatever their bytes.
                 if not raw.isascii():
                     raw.decode()
-                return [LoggedUsage(self.number, usage) for usage in self.reader.usage(raw)]
+                usages = self.reader.usage(raw)
+                return [LoggedUsage(self.number, usage) for usage in usages] if usages else []
         _PROOF.decode(raw)
         return []
 

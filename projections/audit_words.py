@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import orjson
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -180,7 +182,17 @@ def _turn_ended(data: Fields) -> str:
 
 
 def _context_accounted(data: Fields) -> str:
-    return f"Context of turn {data['turn']} accounted"
+    parts = ", ".join(_tokens_by_kind(str(data["snapshot"])))
+    return f"Context of turn {data['turn']} accounted{f', in tokens: {parts}' if parts else ''}"
+
+
+def _tokens_by_kind(snapshot: str) -> list[str]:
+    """Return kinds with their tokens; nothing where the text is no snapshot."""
+    try:
+        entries = orjson.loads(snapshot)["entries"]
+        return [f"{_quote(kind)} {entry['tokens']:,}" for kind, entry in entries.items()]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return []
 
 
 def _session_ended(data: Fields) -> str:

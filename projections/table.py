@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.projections import audit, counters, microskills
+from tokeneconomizer.projections import accounting, audit, counters, microskills
 
 if TYPE_CHECKING:
     from tokeneconomizer.projections.view import Projection
 
-PROJECTIONS: tuple[Projection, ...] = (counters, audit, microskills)
+PROJECTIONS: tuple[Projection, ...] = (counters, audit, accounting, microskills)

@@ -6,7 +6,7 @@ The daemon is the only one that runs it, or a command that holds the daemon's lo
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,7 +15,7 @@ from eventsourcing.domain import Aggregate
 from eventsourcing.persistence import PersistenceError
 
 from tokeneconomizer.domain import session_events as happened
-from tokeneconomizer.domain.ending import archive_silent
+from tokeneconomizer.domain.ending import account_again, archive_silent
 from tokeneconomizer.domain.handle import Rules, handle
 from tokeneconomizer.domain.microskills import NO_BLOCK, GivenBlock, Microskills, MicroskillsEvent
 from tokeneconomizer.domain.missed_calls import store_missed
@@ -24,10 +24,11 @@ from tokeneconomizer.domain.session_snapshot import SessionSnapshot
 from tokeneconomizer.domain.setup import Setup, policy_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from uuid import UUID
 
+    from tokeneconomizer.domain.accounting.turn import Accounting
     from tokeneconomizer.domain.commands import Delivery, HookCommand, Place, SessionKey
     from tokeneconomizer.domain.decisions import Decision
     from tokeneconomizer.domain.digests import Hasher
@@ -103,6 +104,7 @@ class Surroundings:
             the turn that is open, or an empty text.
         hides_hints: whether a session's agent hides messages from its user.
         may_give_facts: whether an agent's sessions in a place are given facts.
+        accounting: how ended turns are accounted.
 
     """
 
@@ -110,6 +112,25 @@ class Surroundings:
     settled: Callable[[HookCommand, str], HookCommand]
     hides_hints: Callable[[HookCommand], bool]
     may_give_facts: Callable[[str, Place], bool] = lambda _host, _place: False
+    accounting: Accounting | None = None
+
+
+class _WholeOrForgotten:
+    """Forgets a stream's cached state when it cannot be saved: the next call reads it anew."""
+
+    __slots__ = ("_store", "_stream_id")
+
+    def __init__(self, store: EventStore, stream_id: UUID) -> None:
+        self._store = store
+        self._stream_id = stream_id
+
+    def __enter__(self) -> None:
+        """Go on."""
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Forget the state after any failure."""
+        if kind is not None:
+            self._store.evict(self._stream_id)
 
 
 class Application:
@@ -159,7 +180,8 @@ class Application:
                 for event in outcome.session.pending_events
                 if isinstance(event, happened.SAYING)
             )
-            events = len(self._store.save(outcome.session))
+            events = len(outcome.session.pending_events)
+            self._store.save(outcome.session)
         self._snapshot_when_due(outcome.session)
         return Answer(outcome.decision, stream_id, said, events, outcome.dropped)
 
@@ -190,6 +212,10 @@ class Application:
             return 0
         with self._whole_or_forgotten(stream_id):
             stored = store_missed(session, turn, calls, at)
+            if stored and self._surroundings.accounting:
+                # Not on a hook's path: the stream is read once more, for the rare turn with missed calls.
+                events = [*self._store.events.get(stream_id), *session.pending_events]
+                account_again(session, turn, at, self._surroundings.accounting, events)
             self._store.save(session)
         return stored
 
@@ -203,7 +229,7 @@ class Application:
         if session is None or session.phase is Phase.ARCHIVED or session.modified_on > silent_since:
             return False
         with self._whole_or_forgotten(stream_id):
-            archive_silent(session, at)
+            archive_silent(session, at, self._surroundings.accounting)
             self._store.save(session)
         return True
 
@@ -291,14 +317,8 @@ class Application:
             raise TypeError(message)
         return found
 
-    @contextmanager
-    def _whole_or_forgotten(self, stream_id: UUID) -> Iterator[None]:
-        """Forget the stream's cached state when it cannot be saved: the next call reads it anew."""
-        try:
-            yield
-        except BaseException:
-            self._store.evict(stream_id)
-            raise
+    def _whole_or_forgotten(self, stream_id: UUID) -> _WholeOrForgotten:
+        return _WholeOrForgotten(self._store, stream_id)
 
     def _rules(self, command: HookCommand, session: Session | None) -> Rules:
         configuration = self._configuration()
@@ -314,6 +334,7 @@ class Application:
             or (echo == "auto" and may_hint and self._surroundings.hides_hints(command)),
             home=self._user.home,
             block_at=lambda place: self._block_at(host, place),
+            accounting=self._surroundings.accounting,
         )
 
     def _block_at(self, host: str, place: Place) -> GivenBlock:

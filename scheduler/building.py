@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.domain.accounting.turn import Accounting
 from tokeneconomizer.domain.commands import ENDS_OPEN_TURN, ReturnCalls
 from tokeneconomizer.domain.digests import Hasher
+from tokeneconomizer.hosts.runtimes import runtimes
 from tokeneconomizer.hosts.table import HOSTS
 from tokeneconomizer.scheduler.application import Application, Surroundings, User
+from tokeneconomizer.scheduler.context_files import DiskContextFiles, roots_of
 from tokeneconomizer.scheduler.fact_policy import FactPolicy
 from tokeneconomizer.scheduler.foreign_files import end_of
 from tokeneconomizer.scheduler.live_configuration import LiveConfiguration
@@ -64,6 +67,7 @@ def build(
     refuse_damaged(home)
     key = home.key()
     user_home = str(Path.home())
+    folders = roots_of(Path.home(), os.environ)
     ceilings = os.environ.get(CEILING_VARIABLE, "")
     configuration = LiveConfiguration(home.config, log)
     facts = FactPolicy(configuration, AgentTrust(environments or {}).trusts)
@@ -77,6 +81,7 @@ def build(
             settled=settled,
             hides_hints=hides_hints,
             may_give_facts=lambda host, place: not facts.refusal(host, place),
+            accounting=Accounting(runtimes(folders), DiskContextFiles(folders)),
         ),
         User(user_home, os.environ.get("LC_ALL") or os.environ.get("LANG", "")),
     )

@@ -13,10 +13,11 @@ import socket
 import stat
 from contextlib import suppress
 from pathlib import Path
+from types import coroutine
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Generator
 
 CONNECTIONS_WAITING_MAX = 512
 """More hooks than that never start within one round trip."""
@@ -38,9 +39,15 @@ class HungUp(OSError):
     """The client went away in the middle of its request."""
 
 
+@coroutine
+def _go_on_in_a_task() -> Generator[None, None, None]:
+    """Give way once: the listener, which runs a coroutine up to here, makes a task of the rest."""
+    yield
+
+
 class Connection:
     """
-    One client.
+    One client. Its coroutine runs without a task for as long as nothing has to be waited for.
 
     Args:
         accepted: its socket.
@@ -51,10 +58,10 @@ class Connection:
     def __init__(self, accepted: socket.socket, seconds_max: float) -> None:
         self._loop = asyncio.get_running_loop()
         self._socket = accepted
-        self._socket.settimeout(AT_ONCE_S)
-        self._may_block_until = self._loop.time() + AT_ONCE_S
+        now = self._loop.time()
+        self._may_block_until = now + AT_ONCE_S
+        self._deadline = now + seconds_max
         self._is_patient = False
-        self.allow(seconds_max)
 
     def allow(self, seconds_max: float) -> None:
         """Give the client so much time from now on."""
@@ -71,6 +78,7 @@ class Connection:
         """
         data = self._received_at_once()
         if data is None:
+            await self._be_patient()
             async with asyncio.timeout_at(self._deadline):
                 data = await self._loop.sock_recv(self._socket, CHUNK_BYTES)
         if not data:
@@ -80,12 +88,15 @@ class Connection:
 
     async def send(self, data: bytes) -> None:
         """Send all of it, unless the client went away or its time is over."""
-        with suppress(OSError):
-            self._be_patient()
+        try:
+            sent = self._socket.send(data, socket.MSG_DONTWAIT)
+        except BlockingIOError:
             sent = 0
-            with suppress(BlockingIOError):
-                sent = self._socket.send(data)
-            if sent < len(data):
+        except OSError:
+            return
+        if sent < len(data):
+            with suppress(OSError):
+                await self._be_patient()
                 async with asyncio.timeout_at(self._deadline):
                     await self._loop.sock_sendall(self._socket, data[sent:])
 
@@ -94,19 +105,25 @@ class Connection:
         self._socket.close()
 
     def _received_at_once(self) -> bytes | None:
+        try:
+            return self._socket.recv(CHUNK_BYTES, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            pass
         if self._is_patient or self._loop.time() > self._may_block_until:
-            self._be_patient()
             return None
+        self._socket.settimeout(AT_ONCE_S)
         try:
             return self._socket.recv(CHUNK_BYTES)
         except TimeoutError:
-            self._be_patient()
             return None
+        finally:
+            self._socket.settimeout(None)
 
-    def _be_patient(self) -> None:
+    async def _be_patient(self) -> None:
         if not self._is_patient:
             self._is_patient = True
             self._socket.settimeout(0)
+            await _go_on_in_a_task()
 
 
 class Listener:
@@ -115,11 +132,12 @@ class Listener:
 
     Args:
         path: of the socket; one that a dead process left there is replaced.
-        serve: serves one connection; it raises nothing and hangs up in the end.
+        serve: serves one connection; it waits for its `Connection` alone, raises nothing and hangs up in the
+            end.
 
     """
 
-    def __init__(self, path: str, serve: Callable[[socket.socket], Coroutine[object, object, None]]) -> None:
+    def __init__(self, path: str, serve: Callable[[socket.socket], Coroutine[None, None, None]]) -> None:
         self._loop = asyncio.get_running_loop()
         self._serve = serve
         self._tasks: set[asyncio.Task[None]] = set()
@@ -161,6 +179,12 @@ class Listener:
             self._loop.remove_reader(self._socket)
             self._loop.call_later(ACCEPT_AGAIN_S, self._listen)
             return
-        task = self._loop.create_task(self._serve(accepted))
+        serving = self._serve(accepted)
+        try:
+            serving.send(None)
+        except StopIteration:
+            # Answered at once: a task would have cost two rounds of the event loop.
+            return
+        task = self._loop.create_task(serving)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -170,7 +170,7 @@ class Daemon:
             self._stop.set()
             return
         due: tuple[tuple[str, Callable[[], object]], ...] = (
-            ("spool", lambda: work.spool.drain(work.calls)),
+            ("spool", lambda: work.spool.drain(work.calls, by_names=True)),
             ("policies", lambda: control.store_policies(work.parts, datetime.now(UTC))),
             ("sessions", lambda: self._archive_or_end(work)),
             ("facts", lambda: self._render_facts(work)),

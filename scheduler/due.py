@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 ELAPSED_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
@@ -38,11 +39,16 @@ class Reading:
 
 def read_clocks() -> Reading:
     """Look at the clocks now."""
+    return Reading(datetime.now(UTC), _boot_id(), time.clock_gettime(ELAPSED_CLOCK))
+
+
+# No process outlives its boot, and the daemon looks at the clocks after each hook call.
+@cache
+def _boot_id() -> str:
     try:
-        boot_id = BOOT_ID.read_text(encoding="ascii").strip()
+        return BOOT_ID.read_text(encoding="ascii").strip()
     except OSError:
-        boot_id = ""
-    return Reading(datetime.now(UTC), boot_id, time.clock_gettime(ELAPSED_CLOCK))
+        return ""
 
 
 def seconds_between(then: Reading, now: Reading) -> float:

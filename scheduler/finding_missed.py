@@ -8,7 +8,7 @@ import msgspec
 
 from tokeneconomizer.domain.call_ruling import rule_on
 from tokeneconomizer.domain.commands import ReturnCalls, SubmitPrompt
-from tokeneconomizer.domain.digests import digest_call
+from tokeneconomizer.domain.digests import digest_call, stored_call_id
 from tokeneconomizer.domain.missed_calls import MissedCall
 from tokeneconomizer.domain.session import Session
 from tokeneconomizer.projections.event_rows import EventRow
@@ -17,6 +17,7 @@ from tokeneconomizer.scheduler.control import MissedCalls
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tokeneconomizer.domain.digests import Call
     from tokeneconomizer.scheduler.import_turns import Turn
     from tokeneconomizer.scheduler.importing import Ground
 
@@ -58,16 +59,19 @@ class MissedCallsOfTurn:
 
     def _missing(self, turn: Turn, returned: set[str]) -> list[MissedCall]:
         steps = [step for _, step in turn.steps if isinstance(step, ReturnCalls)]
-        digests = [
-            (number, call, digest_call(call, self._ground.hasher, self._ground.user_home))
+        return [
+            self._digested(number, call)
             for number, step in enumerate(steps, start=1)
             for call in step.calls
+            if stored_call_id(call) not in returned
         ]
-        return [
-            MissedCall(number, digest, rule_on(call))
-            for number, call, digest in digests
-            if digest.call_id not in returned
-        ]
+
+    def _digested(self, step: int, call: Call) -> MissedCall:
+        ruling = rule_on(call)
+        ground = self._ground
+        return MissedCall(
+            step, digest_call(call, ground.hasher, ground.user_home, is_red=ruling.is_red), ruling
+        )
 
 
 def _number_of(rows: list[EventRow], prompt_id: str) -> int | None:

@@ -126,10 +126,9 @@ class HookCalls:
 
     def _time_of(self, call: HookCall) -> datetime:
         now = self._now()
-        latest_ns = int((now.timestamp() + EVENT_TIME_AHEAD_S) * NS_PER_S)
-        if not EVENT_TIME_MIN_NS <= call.time_ns <= latest_ns:
-            return now
         seconds, nanoseconds = divmod(call.time_ns, NS_PER_S)
+        if call.time_ns < EVENT_TIME_MIN_NS or seconds > now.timestamp() + EVENT_TIME_AHEAD_S:
+            return now
         return datetime.fromtimestamp(seconds, UTC).replace(microsecond=nanoseconds // 1_000)
 
 

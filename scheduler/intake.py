@@ -60,7 +60,9 @@ def parse(data: bytes) -> Mapping[str, object]:
     if not isinstance(payload, dict):
         message = "the payload is no JSON object: nothing was stored for it"
         raise BadPayload(message)
-    _refuse_deep(payload)
+    # Without as many brackets nothing nests so deep; they are counted faster than levels are walked.
+    if data.count(b"{") + data.count(b"[") > DEPTH_MAX:
+        _refuse_deep(payload)
     return payload
 
 

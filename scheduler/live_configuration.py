@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.errors import BadSetting
@@ -49,7 +50,7 @@ class LiveConfiguration:
 
     def _stamp_of_file(self) -> tuple[int, int] | None:
         try:
-            found = self._path.stat()
+            found = os.stat(self._path)  # noqa: PTH116 - half the time of pathlib's, with each hook call
         except OSError:
             return None
         return found.st_mtime_ns, found.st_size

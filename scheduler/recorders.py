@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -97,19 +98,23 @@ class _Connection(SQLiteConnection):
             raise _library_error(error) from error
 
 
+def _connect(path: str) -> sqlite3.Connection:
+    try:
+        connection = sqlite3.connect(
+            path, timeout=LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+    except sqlite3.Error as error:
+        raise _library_error(error) from error
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
 class _ConnectionPool(SQLiteConnectionPool):
     def _create_connection(self) -> SQLiteConnection:
         # By hand: the library's connections keep one single statement prepared.
-        try:
-            connection = sqlite3.connect(
-                self.db_name, timeout=LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
-            )
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-        except sqlite3.Error as error:
-            raise _library_error(error) from error
-        connection.row_factory = sqlite3.Row
-        return _Connection(connection, max_age=self.max_age)
+        return _Connection(_connect(self.db_name), max_age=self.max_age)
 
 
 def _library_error(error: sqlite3.Error) -> persistence.PersistenceError:
@@ -119,17 +124,37 @@ def _library_error(error: sqlite3.Error) -> persistence.PersistenceError:
 
 
 class _Datastore(SQLiteDatastore):
+    """A file's connections: a pool to read by, and one to write by, which is never given back."""
+
     def __init__(self, db_name: str) -> None:
+        self._writer: sqlite3.Connection | None = None
+        self.writing = Lock()
         super().__init__(db_name, lock_timeout=LOCK_TIMEOUT_S)
         self.pool.close()
         self.pool = _ConnectionPool(db_name=db_name, lock_timeout=LOCK_TIMEOUT_S)
+
+    @property
+    def writer(self) -> sqlite3.Connection:
+        """The connection to write by, under the lock `writing`; the pool asks three locks for each loan."""
+        if self._writer is None:
+            self._writer = _connect(self.pool.db_name)
+        return self._writer
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        super().close()
 
 
 class ChainedRecorder(SQLiteApplicationRecorder):
     """Records events in the table above; `key` makes the chain's links."""
 
+    datastore: _Datastore
+
     def __init__(
-        self, datastore: SQLiteDatastore, events_table_name: str = EVENTS_TABLE, key: bytes = b""
+        self, datastore: _Datastore, events_table_name: str = EVENTS_TABLE, key: bytes = b""
     ) -> None:
         super().__init__(datastore, events_table_name)
         self.key = key
@@ -140,14 +165,11 @@ class ChainedRecorder(SQLiteApplicationRecorder):
 
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: Any) -> Sequence[int]:
         """Insert events in one transaction, without the library's nested contexts: a fifth of its time."""
-        pool = self.datastore.pool
-        connection = pool.get_connection(is_writer=True)
         try:
-            return self._write(connection._sqlite_conn, stored_events)  # noqa: SLF001 - there is no other way
+            with self.datastore.writing:
+                return self._write(self.datastore.writer, stored_events)
         except sqlite3.Error as error:
             raise _library_error(error) from error
-        finally:
-            pool.put_connection(connection)
 
     def _write(self, connection: sqlite3.Connection, stored_events: Sequence[StoredEvent]) -> list[int]:
         connection.execute(_BEGIN_WRITING)
@@ -199,6 +221,8 @@ class RecorderFactory(SQLiteFactory):
         state_version: of snapshots; those of another shape lie in another table and are passed over.
 
     """
+
+    datastore: _Datastore
 
     def __init__(self, env: Environment, path: Path, key: bytes, state_version: int) -> None:
         super().__init__(env)

@@ -1,12 +1,13 @@
 """
 A recorded session through the same guard as live: the same commands, the same handling, nothing stored.
 
-Where a log has no times, each record counts as one second later than the one before.
+Where a log has no times, each record counts as one second later than the one before. A forked session's log
+begins with a copy of its parent's turns: what was said there is told of the parent alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,13 @@ class ReplayedHint:
 
 @dataclass(slots=True)
 class ReplayedTurn:
-    """What the guard did in one turn; lines and calls count from 1."""
+    """
+    What the guard did in one turn; lines and calls count from 1.
+
+    Attributes:
+        call_lines: the line of each call.
+
+    """
 
     turn: int
     first_line: int
@@ -70,18 +77,39 @@ class ReplayedTurn:
     gated: bool = False
     redirects: list[ReplayedRedirect] = field(default_factory=list)
     stop_hint: ReplayedHint | None = None
+    call_lines: list[int] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the turn as `te guard replay` prints it."""
+        values = asdict(self)
+        del values["call_lines"]
+        return values
 
 
-def replay(records: Iterable[ReplayRecord], host: str, rules: Rules) -> list[ReplayedTurn]:
-    """Return the turns of a log, with what the guard would have said."""
-    replaying = _Replay(host, rules)
+def replay(
+    records: Iterable[ReplayRecord], host: str, rules: Rules, seen_calls: set[str] | None = None
+) -> list[ReplayedTurn]:
+    """
+    Return the turns of a log, with what the guard would have said.
+
+    Args:
+        records: of the log.
+        host: whose log it is.
+        rules: what is in force.
+        seen_calls: ids of the calls in logs that were replayed before; those of this log are added. What is
+            said beside a call that was in another log is not told again.
+
+    """
+    replaying = _Replay(host, rules, seen_calls if seen_calls is not None else set())
     for record in records:
         replaying.take(record)
     return replaying.turns
 
 
 class _Replay:
-    def __init__(self, host: str, rules: Rules) -> None:
+    def __init__(self, host: str, rules: Rules, seen_calls: set[str]) -> None:
+        self._seen_calls = seen_calls
+        self._is_copy = False
         self._key = SessionKey(host, "replay")
         self._rules = rules
         self._hasher = Hasher(REPLAY_KEY)
@@ -103,6 +131,10 @@ class _Replay:
                     self.turns.append(ReplayedTurn(len(self.turns) + 1, lines[0], last_line))
                 self.turns[-1].last_line = last_line
                 self.turns[-1].calls += len(calls)
+                self.turns[-1].call_lines += lines
+                ids = {call.call_id for call in calls}
+                self._is_copy = ids <= self._seen_calls
+                self._seen_calls |= ids
                 self._handle(ReturnCalls(calls, whole_step=True), at, list(lines))
             case LoggedStop(line, at, reason):
                 if self.turns and self.turns[-1].ended == OPEN:
@@ -128,6 +160,8 @@ class _Replay:
 
     def _note(self, event: object) -> None:
         match event:
+            case happened.Redirected() | happened.StopHinted() if self._is_copy:
+                return
             case happened.Redirected():
                 turn = self.turns[-1]
                 turn.redirects.append(

@@ -33,6 +33,10 @@ UNFINISHED_S_MAX = 60
 """The hook client gives up after a quarter of a second: an older file was left by one that was killed."""
 
 
+UNSEEN_CHANGE_NS_MAX = 2_500_000_000
+"""File systems note times in steps of up to two seconds: within one a file may come and the time stay."""
+
+
 class Spool:
     """
     The folder of spooled calls.
@@ -48,6 +52,7 @@ class Spool:
         self._refused = home.refused
         self._log = log
         self._is_tidy = False
+        self._changed_ns_when_empty: int | None = None
 
     def waiting(self) -> list[Path]:
         """Return the complete files, oldest first."""
@@ -62,17 +67,29 @@ class Spool:
             return []
         return [self._folder / name for name in sorted(names, key=_order)]
 
-    def drain(self, calls: HookCalls) -> int:
+    def drain(self, calls: HookCalls, *, by_names: bool = False) -> int:
         """
         Store what waits; return how many calls were stored.
+
+        Args:
+            calls: stores them.
+            by_names: read the names also where the folder's time says that it is empty still, which not every
+                file system keeps.
 
         Raises:
             Exception: whatever a failing store raises; what is left stays in the spool.
 
         """
+        # Asked before each live call: one look at the folder's time costs a fifth of reading its names.
+        changed_ns = self._changed_ns()
+        if changed_ns is not None and changed_ns == self._changed_ns_when_empty and not by_names:
+            return 0
         self._tidy_once()
+        waiting = self.waiting()
+        if not waiting and changed_ns is not None and time.time_ns() - changed_ns > UNSEEN_CHANGE_NS_MAX:
+            self._changed_ns_when_empty = changed_ns
         stored = 0
-        for path in self.waiting():
+        for path in waiting:
             call = self._call_in(path)
             if call is not None and self._stored(call, path, calls):
                 path.unlink(missing_ok=True)
@@ -80,6 +97,12 @@ class Spool:
         if stored:
             self._log.info("spool drained", calls=stored)
         return stored
+
+    def _changed_ns(self) -> int | None:
+        try:
+            return os.stat(self._folder).st_mtime_ns  # noqa: PTH116 - half the time of pathlib's
+        except FileNotFoundError:
+            return None
 
     def _tidy_once(self) -> None:
         """Remove what killed hook clients left unfinished; nothing of it was answered."""

@@ -129,15 +129,21 @@ class EventStore(Application[UUID]):
         return FlatMapper(self.construct_transcoder())
 
     def save(self, *objs: Any, **kwargs: Any) -> list[Recording[UUID]]:
-        """Save the new events of aggregates, all of them or none."""
+        """
+        Save the new events of aggregates, all of them or none.
+
+        Returns:
+            nothing for aggregates: the library's recordings are for followers, and nobody follows.
+
+        """
         if not all(isinstance(obj, Aggregate) for obj in objs):
             return super().save(*objs, **kwargs)
         events = [event for aggregate in objs for event in aggregate.collect_events()]
-        recordings = self.events.put(events, **kwargs)
+        self.recorder.insert_events(list(map(self.mapper.to_stored_event, events)), **kwargs)
         if self.repository.cache is not None:
             for aggregate in objs:
                 self.repository.cache.put(aggregate.id, aggregate)
-        return recordings
+        return []
 
     def append(self, events: Sequence[StoredEvent]) -> None:
         """

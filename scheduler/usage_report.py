@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypedDict
 
 from tokeneconomizer.domain.usage_totals import totals
 from tokeneconomizer.scheduler import usage_scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
     from pathlib import Path
 
@@ -80,8 +82,21 @@ def report(
         advance: told the number of further files done.
 
     """
-    scan = usage_scan.scan(files, cache_folder, advance)
-    return _report(totals(scan.usages, zone), scan.skipped_lines), scan.unreadable
+    with _no_collections():
+        scan = usage_scan.scan(files, cache_folder, advance)
+        return _report(totals(scan.usages, zone), scan.skipped_lines), scan.unreadable
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """Let the garbage collector rest: it would look through many records often, and none is in a cycle."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _report(found: Totals, skipped_lines: int) -> Report:

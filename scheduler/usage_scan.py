@@ -12,41 +12,22 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tokeneconomizer.domain.usage_record import UsageRecord
-from tokeneconomizer.hosts.log_format import Cursor, LogFile, Wanted
 from tokeneconomizer.hosts.logs import LOGS, READING_VERSION
-from tokeneconomizer.hosts.records import LoggedUsage, SkippedLine
+from tokeneconomizer.scheduler.usage_files import ScannedFile, key_of, read_files
 from tokeneconomizer.writers.whole_file import make_own_folder, write_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from tokeneconomizer.hosts.records import Record
+    from tokeneconomizer.hosts.log_format import LogFile
 
 CACHE_NAME = "usage.msgpack"
 
 
-class _Scanned(msgspec.Struct, array_like=True):
-    """
-    What is known of one file.
-
-    Attributes:
-        mark: of the file when it was read.
-        usages: of its whole lines.
-        unfinished: of a last line without its end, with how many damaged lines it holds.
-
-    """
-
-    mark: str
-    cursor: Cursor
-    usages: list[UsageRecord]
-    unfinished: list[UsageRecord]
-    unfinished_skipped: int
-
-
 class _Cache(msgspec.Struct, array_like=True):
     version: int
-    files: dict[str, _Scanned]
+    files: dict[str, ScannedFile]
 
 
 class Scan(msgspec.Struct):
@@ -78,54 +59,33 @@ def scan(
 
     """
     known = _load(cache_folder)
-    found = Scan({}, 0, [])
+    changed = [file for file in files if not _is_known(file, known)]
+    advance(len(files) - len(changed))
+    readings = read_files(changed, known, advance)
     # Of agents that are not asked for now, what is known stays.
     hosts = {file.host for file in files}
     now = {key: scanned for key, scanned in known.items() if key.partition("\n")[0] not in hosts}
+    found = Scan({}, 0, [])
     for file in files:
-        key = "\n".join(file)
-        before = known.get(key)
-        try:
-            scanned = _scan_file(file, before)
-        except OSError as error:
-            found.unreadable.append((file.path, error.strerror or str(error)))
-            advance(1)
+        key = key_of(file)
+        if key in readings.unreadable:
+            found.unreadable.append((file.path, readings.unreadable[key]))
             continue
-        now[key] = scanned
+        scanned = now[key] = readings.scanned.get(key) or known[key]
         found.usages.setdefault(file.host, []).extend(scanned.usages)
         found.usages[file.host].extend(scanned.unfinished)
         found.skipped_lines += scanned.cursor.skipped + scanned.unfinished_skipped
-        advance(1)
-    if cache_folder is not None and now != known:
+    if cache_folder is not None and (changed or len(now) != len(known)):
         _keep(cache_folder, now)
     return found
 
 
-def _scan_file(file: LogFile, before: _Scanned | None) -> _Scanned:
-    file_mark = LOGS[file.host].mark(file)
-    if before is not None and before.mark == file_mark:
-        return before
-    usages = list(before.usages) if before else []
-    cursor, unfinished = (before.cursor if before else None), list[UsageRecord]()
-    unfinished_skipped = 0
-    for batch in LOGS[file.host].read(file, cursor, Wanted.USAGE):
-        if batch.restarted:
-            usages = []
-        usages += _usages(batch.records)
-        unfinished = _usages(batch.unfinished)
-        unfinished_skipped = sum(isinstance(record, SkippedLine) for record in batch.unfinished)
-        cursor = batch.cursor
-    if cursor is None:
-        message = "its reader gave no batch"
-        raise OSError(message)
-    return _Scanned(file_mark, cursor, usages, unfinished, unfinished_skipped)
+def _is_known(file: LogFile, known: dict[str, ScannedFile]) -> bool:
+    before = known.get(key_of(file))
+    return before is not None and before.mark == LOGS[file.host].mark(file)
 
 
-def _usages(records: Iterable[Record]) -> list[UsageRecord]:
-    return [record.usage for record in records if isinstance(record, LoggedUsage)]
-
-
-def _load(cache_folder: Path | None) -> dict[str, _Scanned]:
+def _load(cache_folder: Path | None) -> dict[str, ScannedFile]:
     if cache_folder is None:
         return {}
     try:
@@ -135,7 +95,7 @@ def _load(cache_folder: Path | None) -> dict[str, _Scanned]:
     return cache.files if cache.version == READING_VERSION else {}
 
 
-def _keep(cache_folder: Path, files: dict[str, _Scanned]) -> None:
+def _keep(cache_folder: Path, files: dict[str, ScannedFile]) -> None:
     # A home that cannot be written costs the next scan its time, and nothing else.
     with suppress(OSError):
         make_own_folder(cache_folder)

@@ -6,7 +6,6 @@ The only place that makes temporary files and renames them.
 
 import os
 import re
-import secrets
 import stat
 from collections.abc import Callable
 from contextlib import suppress
@@ -107,7 +106,7 @@ def replace_whole(
 
 
 def _temporary_of(path: Path) -> Path:
-    return path.with_name(f".{path.name}.tokeneconomizer-{os.getpid()}-{secrets.token_hex(8)}")
+    return path.with_name(f".{path.name}.tokeneconomizer-{os.getpid()}-{os.urandom(8).hex()}")
 
 
 def _create(path: Path, mode: int) -> int:

@@ -199,7 +199,7 @@ def _simple_commands(command: str) -> list[list[str]]:
 
 def _proven(command: str, count: int) -> list[bool] | None:
     """Return for each command whether the line's success proves its own; None where they do not match."""
-    invocations = read(command).invocations
+    invocations = read(command).reading.invocations
     if len(invocations) != count:
         return None
     return [invocation.needed_for_success for invocation in invocations]

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.guard import limits as bounds
-from tokeneconomizer.domain.guard.rules import Finding, find
+from tokeneconomizer.domain.guard.finding import Finding
+from tokeneconomizer.domain.guard.rules import find
 
 if TYPE_CHECKING:
+    from tokeneconomizer.domain.guard.call_record import CallRecord
     from tokeneconomizer.domain.guard.limits import Limits
-    from tokeneconomizer.domain.guard.turn import CallRecord, RedirectRecord, TurnState
+    from tokeneconomizer.domain.guard.turn import RedirectRecord, TurnState
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,20 @@
-"""The guard's memory of one turn: counters and a bounded window of calls, nothing that grows."""
+"""The memory of one turn: counters, sums and a bounded window of calls, nothing that grows with it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokeneconomizer.domain.guard.call_record import CallRecord
+
+from tokeneconomizer.domain.accounting.invocations import Invoked
 
 WINDOW_CALLS = 64
-"""Five times the widest span that a rule looks at; about 20 KB of state at most."""
+"""Three times the widest span that a rule looks at, and more than the waits that are allowed in a row."""
 
+TURN_BYTES_MAX = 128 * 1024
+"""What a turn's memory takes at most, pickled: a full window of the longest texts that are kept of a call."""
 
 FILES_REMEMBERED = 32
 """More files than a turn's summary can show; a turn that writes more is told by its count of edits."""
@@ -16,49 +24,6 @@ UNVERIFIED = "unverified"
 
 OUTCOMES = {"passed": "green", "failed": "red", "error": "red"}
 """Verdict of a test run -> outcome of a turn; other verdicts leave it as it was."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallRecord:
-    """
-    One returned call, as far as rules look at it.
-
-    Attributes:
-        number: counted in the turn from 1.
-        step: calls side by side share it.
-        edits: whether it changed a file.
-        waits: whether it only waits or polls.
-        other fields: as in ToolCalled and ToolReturned.
-
-    """
-
-    number: int
-    step: int
-    call_id: str
-    tool: str
-    command: str
-    target: str
-    target_hash: str
-    arguments_hash: str
-    status: str
-    exit_code: int | None
-    result_hash: str
-    signature: str
-    signature_hash: str
-    edits: bool
-    waits: bool
-
-    @property
-    def failed(self) -> bool:
-        """Whether it failed or never ran."""
-        return self.status != "ok"
-
-    @property
-    def evidence_hash(self) -> str:
-        """What would show that nothing moved: the failure's signature, else the call with its result."""
-        if self.failed and self.signature_hash:
-            return self.signature_hash
-        return f"{self.arguments_hash}{self.result_hash}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +50,8 @@ class TurnState:
         hint_version: version of the StopHinted event, or 0.
         outcome: what the last test run says of the turn, as in TurnEnded.
         written: base names of the files that were written, the latest last.
+        is_whole: whether all that it invoked was seen and counted.
+        invoked: what its calls put into the context.
 
     """
 
@@ -103,6 +70,8 @@ class TurnState:
     hint_version: int = 0
     outcome: str = UNVERIFIED
     written: dict[str, None] = field(default_factory=dict)
+    is_whole: bool = False
+    invoked: Invoked = field(default_factory=Invoked)
 
     @property
     def step_of_next_call(self) -> int:
@@ -127,7 +96,7 @@ class TurnState:
     def remember(self, call: CallRecord) -> None:
         """Take in a returned call; the oldest one is forgotten when the window is full."""
         self.calls += 1
-        self.failures += call.failed
+        self.failures += call.status != "ok"
         self.edits += call.edits
         self.window.append(call)
         if len(self.window) > WINDOW_CALLS:

@@ -10,10 +10,13 @@ import json
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.domain.character_pairs import pairs_in, pairs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 WHOLE_CHARACTERS = 256 * 1024
 """Up to here all is read: a hook must answer in milliseconds whatever a test prints."""
@@ -33,15 +36,16 @@ JSON_CHARACTERS = 64 * 1024
 MARKER_CHARACTERS = 200
 """A longer line that speaks of truncation is text of a program, not an agent's marker."""
 
+# It starts with what it looks for and looks behind afterwards, so that the engine can skip over other text.
 _ESCAPE = re.compile(
-    r"""
-    (?: \x1b | \\u001b | \\x1b | \\033 ) \[ [0-?]* [ -/]* (?P<letter>[@-~])   # colour, cursor, erase
-    | \x1b \] [^\x07\x1b]* (?: \x07 | \x1b\\ )                                # title, hyperlink
-    | \x1b [()] [A-Z0-9]
-    | \x1b [=>78cDEHMNOZ]
-    | \x9b [0-?]* [ -/]* [@-~]
-    | \[ (?: \d{1,3} ; ){0,6} \d{1,3} m                                       # colour without its escape
-    """,
+    r"""[\x1b\x9b\\\[](?:
+      (?: (?<=\x1b) | (?<=\\) (?: u001b | x1b | 033 ) ) \[ [0-?]* [ -/]* (?P<letter>[@-~])   # colour, cursor
+    | (?<=\x1b) \] [^\x07\x1b]* (?: \x07 | \x1b\\ )                       # title, hyperlink
+    | (?<=\x1b) [()] [A-Z0-9]
+    | (?<=\x1b) [=>78cDEHMNOZ]
+    | (?<=\x9b) [0-?]* [ -/]* [@-~]
+    | (?<=\[) (?: \d{1,3} ; ){0,6} \d{1,3} m                              # colour without its escape
+    )""",
     re.VERBOSE,
 )
 _CURSOR_LETTERS = frozenset("ABEFGHJ")
@@ -51,6 +55,7 @@ _ERASED = "\x1a"
 """Stands for an erased line until redraws have been read; the character itself is taken out before."""
 
 _OTHER_CONTROLS = re.compile(r"[\x00-\x06\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f\ufeff]")
+_OTHER_CONTROL_BYTES = bytes([*range(7), 11, 12, *range(14, 27), *range(28, 32), 127])
 
 _NUMBERING = re.compile(r"^(?:[\w./-]{1,200}:)?\d{1,7}[:-]")
 
@@ -78,61 +83,71 @@ _MARKER_WORDS = (
 )
 
 
-class Line(NamedTuple):
-    """One line as a terminal would show it, with its number in the original output."""
-
-    number: int
-    text: str
-
-
 @dataclass(frozen=True, slots=True)
 class Output:
     """
-    All lines that were read.
+    All lines that were read, each as a terminal would show it.
 
-    `cut_at` is the index of the last line at which something was left out, if something was.
-    `plain` is the text with one-byte characters only: Python searches that several times faster.
+    Attributes:
+        lines: their texts.
+        numbers: each line's number in the original output.
+        text: all lines, joined.
+        plain: the text with one-byte characters only: Python searches that several times faster.
+        starts: where each line begins in the text.
+        pairs: which characters follow each other somewhere; see `character_pairs`.
+        cut_at: the index of the last line at which something was left out, if something was.
+
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[str, ...]
+    numbers: Sequence[int]
     text: str
     plain: str
-    starts: tuple[int, ...]
+    starts: Sequence[int]
+    pairs: frozenset[int]
     cut_at: int | None
     found: dict[str, tuple[int, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def indices(self, *needles: str) -> Sequence[int]:
         """Return in order the index of each line that holds one of the needles."""
+        if len(needles) == 1:
+            return self._with(needles[0])
         hits = [hit for needle in needles if (hit := self._with(needle))]
         if len(hits) < 2:  # noqa: PLR2004 - nothing to merge
             return hits[0] if hits else ()
         return sorted({index for hit in hits for index in hit})
 
-    def containing(self, *needles: str) -> Iterator[tuple[int, str]]:
-        """Yield the index and text of each line that holds one of the needles and may be a summary."""
-        for index in self.indices(*needles):
-            text = self.lines[index].text
+    def containing(self, *needles: str) -> Iterable[tuple[int, str]]:
+        """Give the index and text of each line that holds one of the needles and may be a summary."""
+        indices = self.indices(*needles)
+        # Nearly always there is none: a generator would be made for nothing.
+        return self._short_lines(indices) if indices else ()
+
+    def _short_lines(self, indices: Sequence[int]) -> Iterator[tuple[int, str]]:
+        for index in indices:
+            text = self.lines[index]
             if len(text) <= LINE_CHARACTERS:
                 yield index, text
 
     def text_at(self, index: int) -> str:
         """Return a line's text, empty beyond both ends."""
-        return self.lines[index].text if 0 <= index < len(self.lines) else ""
+        return self.lines[index] if 0 <= index < len(self.lines) else ""
 
     def number_at(self, index: int) -> int:
         """Return a line's number in the original output."""
-        return self.lines[index].number
+        return self.numbers[index]
 
     @property
     def last(self) -> int:
         """The index of the last line that is not blank; -1 where all are."""
-        return next((i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i].text.strip()), -1)
+        return next((i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i].strip()), -1)
 
     def _with(self, needle: str) -> tuple[int, ...]:
         # Several grammars ask for the same words.
         known = self.found.get(needle)
         if known is None:
-            known = self.found[needle] = tuple(self._search(needle))
+            possible = pairs_of(needle) <= self.pairs and (needle.isascii() or self.text is not self.plain)
+            known = self.found[needle] = tuple(self._search(needle)) if possible else ()
         return known
 
     def _search(self, needle: str) -> Iterator[int]:
@@ -149,23 +164,20 @@ class Output:
 
 def clean(output: str, *, numbered: bool = False) -> Output:
     """Return the lines of an output; `numbered`: a search has put file names and numbers before them."""
-    found: list[Line] = []
+    lines: list[str] = []
+    numbers: list[int] = []
     cut_at: int | None = None
     for first_number, part, continues in _parts(output):
         if continues:
-            cut_at = len(found)
-        _read(part, first_number, found)
+            cut_at = len(lines)
+        _read(part, first_number, lines, numbers)
     if numbered:
-        found = [Line(line.number, _NUMBERING.sub("", line.text, count=1)) for line in found]
-    starts = []
-    position = 0
-    for line in found:
-        starts.append(position)
-        position += len(line.text) + 1
-    text = "\n".join([line.text for line in found])
+        lines = [_NUMBERING.sub("", line, count=1) for line in lines]
+    text = "\n".join(lines)
     plain = text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
-    result = Output(tuple(found), text, plain, tuple(starts), cut_at)
-    markers = [index for index in _possible_markers(result) if _is_marker(found[index].text)]
+    starts = tuple(accumulate(map((1).__add__, map(len, lines)), initial=0))
+    result = Output(tuple(lines), numbers, text, plain, starts, pairs_in(plain), cut_at)
+    markers = [index for index in _possible_markers(result) if _is_marker(lines[index])]
     return replace(result, cut_at=max(markers, default=cut_at)) if markers else result
 
 
@@ -180,21 +192,35 @@ def _parts(output: str) -> Iterator[tuple[int, str, bool]]:
         yield output.count("\n", 0, tail_start) + 1, output[tail_start:], True
 
 
-def _read(part: str, number: int, found: list[Line]) -> None:
-    text = _OTHER_CONTROLS.sub("", part.replace("\r\n", "\n"))
+def _read(part: str, number: int, lines: list[str], numbers: list[int]) -> None:
+    text = _without_controls(part).replace("\r\n", "\n")
+    is_redrawn = "\r" in text
     if "[" in text or "\x1b" in text or "\x9b" in text:
         text = _ESCAPE.sub(_replacement, text)
+        is_redrawn = is_redrawn or "\r" in text or _ERASED in text
     if "\x08" in text:
         text = _without_backspaces(text)
     text = text.replace("\x1b", "").replace("\x07", "")
-    for line in text.split("\n"):
-        if "\r" in line:
-            found.extend(Line(number, piece) for piece in _seen_pieces(line))
-        else:
-            found.append(Line(number, line.replace(_ERASED, "").rstrip()))
-            if line.startswith(("{", "[{")) and "\\n" in line:
-                found.extend(Line(number, piece.rstrip()) for piece in _wrapped_lines(line))
+    shown = text.split("\n")
+    if not is_redrawn and "\\n" not in text:
+        lines.extend(map(str.rstrip, shown))
+        numbers.extend(range(number, number + len(shown)))
+        return
+    for line in shown:
+        pieces = _seen_pieces(line) if "\r" in line else [line.replace(_ERASED, "").rstrip()]
+        if "\r" not in line and line.startswith(("{", "[{")) and "\\n" in line:
+            pieces += [piece.rstrip() for piece in _wrapped_lines(line)]
+        lines += pieces
+        numbers += [number] * len(pieces)
         number += 1
+
+
+def _without_controls(text: str) -> str:
+    """Take out the control characters that show nothing; most outputs have none, which bytes tell fastest."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data.translate(None, _OTHER_CONTROL_BYTES)) == len(data) and "\ufeff" not in text:
+        return text
+    return _OTHER_CONTROLS.sub("", text)
 
 
 def _replacement(match: re.Match[str]) -> str:
@@ -246,15 +272,19 @@ def _wrapped_lines(line: str) -> list[str]:
 
 
 def _possible_markers(output: Output) -> list[int]:
-    lowered = output.plain.lower()
-    words = [word for word in _MARKER_WORDS if word in lowered]
+    words = [
+        word
+        for word in _MARKER_WORDS
+        if any(pairs_of(said) <= output.pairs for said in (word, word.title(), word.upper()))
+    ]
+    lowered = output.plain.lower() if words else ""
     found = []
     for word in words:
         position = lowered.find(word)
         while position >= 0:
             index = bisect_right(output.starts, position) - 1
             found.append(index)
-            end = output.starts[index] + len(output.lines[index].text)
+            end = output.starts[index] + len(output.lines[index])
             position = lowered.find(word, end)
     return found
 

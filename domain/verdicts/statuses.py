@@ -71,7 +71,7 @@ def _printed(
             # `$?` after a pipe is that of its last program.
             continue
         for line in reversed(output.lines):
-            match = pattern.fullmatch(line.text.strip()) if len(line.text) <= _CODE_CHARACTERS else None
+            match = pattern.fullmatch(line.strip()) if len(line) <= _CODE_CHARACTERS else None
             if match is not None:
                 found[run.position] = int(match[1])
                 break
@@ -96,7 +96,7 @@ def _told_by_operator(command: str, text: str, output: Output) -> int | None:
     if not words or len(words) > _CODE_CHARACTERS or "$" in words or "`" in words:
         return None
     operator = re.search(rf"(&&|\|\|)\s*[({{]?\s*(?:echo|printf)\s+[\"']?{re.escape(words)}", command)
-    if operator is None or not any(line.text.strip() == words for line in output.lines):
+    if operator is None or not any(line.strip() == words for line in output.lines):
         return None
     return 0 if operator[1] == "&&" else 1
 

@@ -86,7 +86,7 @@ def view_of(calls: Sequence[Call], output: Output) -> View:
                 keeps_red = keeps_red and any(_FAIL_WORD.search(word) for word in fed.arguments)
     if output.cut_at is not None:
         start_cut = True
-        below = sum(bool(line.text.strip()) for line in output.lines[output.cut_at + 1 :])
+        below = sum(bool(line.strip()) for line in output.lines[output.cut_at + 1 :])
         end_cut = end_cut or below < LINES_BELOW_MARKER
     return View(start_cut, end_cut, filtered, keeps_red)
 

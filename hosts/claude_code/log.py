@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.log_files import files_below, mark_of
-from tokeneconomizer.hosts.log_format import LogFile
+from tokeneconomizer.hosts.log_format import LogFile, Wanted
 from tokeneconomizer.hosts.recognise import CLAUDE_CODE as NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokeneconomizer.hosts.log_format import AgentHomes, Batch, Cursor, Wanted
+    from tokeneconomizer.hosts.log_format import AgentHomes, Batch, Cursor
 
 __all__ = ["NAME", "file_at", "files", "mark", "read"]
 
@@ -54,6 +54,10 @@ def mark(file: LogFile) -> str:
 
 def read(file: LogFile, cursor: Cursor | None, wanted: Wanted) -> Iterator[Batch]:
     """Yield what is new behind the cursor; see `hosts.log_format.LogFormat.read`."""
-    from tokeneconomizer.hosts.claude_code.log_reader import read_transcript  # noqa: PLC0415 - see hosts.logs
+    if wanted is Wanted.USAGE:
+        from tokeneconomizer.hosts.claude_code.log_tokens import read_tokens  # noqa: PLC0415 - see hosts.logs
 
-    return read_transcript(Path(file.path), cursor, wanted)
+        return read_tokens(Path(file.path), cursor)
+    from tokeneconomizer.hosts.claude_code.log_reader import read_all  # noqa: PLC0415 - as above
+
+    return read_all(Path(file.path), cursor)

@@ -51,6 +51,8 @@ def settled(command: HookCommand, transcript_tail: bytes) -> HookCommand:
         return command
     flags = error_flags(transcript_tail, {call.call_id for call in command.step.calls})
     calls = tuple(_settled_call(call, flags.get(call.call_id)) for call in command.step.calls)
+    if calls == command.step.calls:
+        return command
     return replace(command, step=replace(command.step, calls=calls))
 
 
@@ -58,7 +60,10 @@ def _settled_call(call: Call, is_error: bool | None) -> Call:  # noqa: FBT001 - 
     if is_error is None:
         return call
     if not is_error:
-        return replace(call, status=CallStatus.OK, exit_code=0 if call.command else None)
+        exit_code = 0 if call.command else None
+        if call.status is CallStatus.OK and call.exit_code == exit_code:
+            return call
+        return replace(call, status=CallStatus.OK, exit_code=exit_code)
     return (
         call
         if call.status is CallStatus.FAILED

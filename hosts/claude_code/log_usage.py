@@ -17,6 +17,7 @@ import orjson
 from tokeneconomizer.domain.usage_record import UsageRecord
 from tokeneconomizer.hosts.claude_code.log_unlogged import FAST_SUFFIX, Unlogged
 from tokeneconomizer.hosts.fields import count, flag, mapping, moment, text
+from tokeneconomizer.hosts.typed_lines import decode_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,10 +129,8 @@ class UsageReader:
     def read(self, raw: bytes) -> list[UsageRecord]:
         """Return the tokens of a line; see `hosts.log_format.LineReader.usage`."""
         try:
-            line = _DECODER.decode(raw)
-        except msgspec.ValidationError:
-            line = _tolerantly(raw)
-        except msgspec.DecodeError:
+            line = decode_line(_DECODER, raw, _line)
+        except (msgspec.DecodeError, orjson.JSONDecodeError):
             self._unlogged.others_spent()
             raise
         match line.type:
@@ -222,12 +221,8 @@ def _in_utc(at: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-def _tolerantly(raw: bytes) -> _Line:
-    """Read a line with a field of a type that we did not expect: it counts as absent."""
-    line = orjson.loads(raw)
-    if not isinstance(line, dict):
-        message = "a line is one object"
-        raise msgspec.DecodeError(message)
+def _line(line: Mapping[str, object]) -> _Line:
+    """Make a line of an object, where a field of another type reads as absent."""
     data, reported = mapping(line, "data"), mapping(mapping(line, "data"), "message")
     return _Line(
         type=text(line, "type"),

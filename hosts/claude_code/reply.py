@@ -35,6 +35,8 @@ def encode(event: str, decision: Decision) -> bytes:
     if event == "PreCompact":
         # What is printed there becomes part of the compaction's instructions.
         return b""
+    if not (decision.context or decision.hint):
+        return b"{}"
     reply: dict[str, object] = {}
     if decision.context and event in CONTEXT_EVENTS:
         # A reply that names another event than its own is dropped.

@@ -15,6 +15,7 @@ import orjson
 from tokeneconomizer.domain.usage_record import UsageRecord
 from tokeneconomizer.hosts.codex.log_thread import TURN_STARTS
 from tokeneconomizer.hosts.fields import count, mapping, text, time_of
+from tokeneconomizer.hosts.typed_lines import decode_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,18 +81,8 @@ _NOTHING = Payload()
 
 
 def decode(raw: bytes) -> Line:
-    """
-    Decode a line; a field of an unexpected type reads as absent.
-
-    Raises:
-        msgspec.DecodeError, orjson.JSONDecodeError: when the line is damaged.
-
-    """
-    try:
-        return _DECODER.decode(raw)
-    except msgspec.ValidationError:
-        line = orjson.loads(raw)
-        return _line(line) if isinstance(line, dict) else Line()
+    """Return a line; a field of an unexpected type reads as absent. Raises as `decode_line`."""
+    return decode_line(_DECODER, raw, _line)
 
 
 def _line(line: Mapping[str, object]) -> Line:

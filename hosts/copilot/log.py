@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.log_files import mark_of
-from tokeneconomizer.hosts.log_format import LogFile
+from tokeneconomizer.hosts.log_format import LogFile, Wanted
 from tokeneconomizer.hosts.recognise import COPILOT as NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokeneconomizer.hosts.log_format import AgentHomes, Batch, Cursor, Wanted
+    from tokeneconomizer.hosts.log_format import AgentHomes, Batch, Cursor
 
 __all__ = ["EVENTS_FILE", "NAME", "file_at", "files", "mark", "read"]
 
@@ -42,8 +42,12 @@ def mark(file: LogFile) -> str:
 
 def read(file: LogFile, cursor: Cursor | None, wanted: Wanted) -> Iterator[Batch]:
     """Yield what is new in a file; see `hosts.log_format.LogFormat.read`."""
-    from tokeneconomizer.hosts.copilot.log_reader import read_session  # noqa: PLC0415 - see hosts.logs
-
     path = Path(file.path)
     session_id = path.parent.name if path.name == EVENTS_FILE else path.stem
-    return read_session(file.path, session_id, cursor, wanted)
+    if wanted is Wanted.USAGE:
+        from tokeneconomizer.hosts.copilot.log_tokens import read_tokens  # noqa: PLC0415 - see hosts.logs
+
+        return read_tokens(file.path, session_id, cursor)
+    from tokeneconomizer.hosts.copilot.log_reader import read_all  # noqa: PLC0415 - as above
+
+    return read_all(file.path, session_id, cursor)

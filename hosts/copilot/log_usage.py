@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-import orjson
 
 from tokeneconomizer.hosts.fields import count, mapping, text
+from tokeneconomizer.hosts.typed_lines import decode_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,18 +83,8 @@ _DECODER = msgspec.json.Decoder(Event)
 
 
 def decode(raw: bytes) -> Event:
-    """
-    Return a line's event; a field of an unexpected type reads as absent.
-
-    Raises:
-        msgspec.DecodeError, orjson.JSONDecodeError: when the line is damaged.
-
-    """
-    try:
-        return _DECODER.decode(raw)
-    except msgspec.ValidationError:
-        line = orjson.loads(raw)
-        return _event(line) if isinstance(line, dict) else Event()
+    """Return a line; a field of an unexpected type reads as absent. Raises as `decode_line`."""
+    return decode_line(_DECODER, raw, _event)
 
 
 def _event(line: Mapping[str, object]) -> Event:

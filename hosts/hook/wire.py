@@ -6,6 +6,7 @@ The hook client writes the same bytes by hand, because it may not afford to impo
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 # Parsing more than this would hold up every other session in the daemon.
 PAYLOAD_BYTES_MAX = 8 * 1024 * 1024
@@ -172,6 +173,8 @@ def encode_spooled(spooled: Spooled) -> bytes:
     return line + spooled.reply + spooled.payload
 
 
+# Nearly every reply is the same empty one.
+@lru_cache(maxsize=4)
 def encode_reply(version: str, reply: bytes) -> bytes:
     """Write a whole reply. Raises WireError where a client would refuse it."""
     line = f"TE1 {version} {len(reply)}\n".encode()

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.log_files import files_below, mark_of
-from tokeneconomizer.hosts.log_format import LogFile
+from tokeneconomizer.hosts.log_format import LogFile, Wanted
 from tokeneconomizer.hosts.recognise import PI as NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokeneconomizer.hosts.log_format import AgentHomes, Batch, Cursor, Wanted
+    from tokeneconomizer.hosts.log_format import AgentHomes, Batch, Cursor
 
 __all__ = ["NAME", "file_at", "files", "mark", "read"]
 
@@ -36,6 +36,10 @@ def mark(file: LogFile) -> str:
 
 def read(file: LogFile, cursor: Cursor | None, wanted: Wanted) -> Iterator[Batch]:
     """Yield what is new in a file; see `hosts.log_format.LogFormat.read`."""
-    from tokeneconomizer.hosts.pi.log_reader import read_session  # noqa: PLC0415 - see hosts.logs
+    if wanted is Wanted.USAGE:
+        from tokeneconomizer.hosts.pi.log_tokens import read_tokens  # noqa: PLC0415 - see hosts.logs
 
-    return read_session(file.path, cursor, wanted)
+        return read_tokens(file.path, cursor)
+    from tokeneconomizer.hosts.pi.log_reader import read_all  # noqa: PLC0415 - as above
+
+    return read_all(file.path, cursor)

@@ -114,9 +114,10 @@ class AgentWork:
             }
             yield self._returned("Edit", edit, f"The file /home/dev/project/{name} has been updated.")
         else:
-            yield self._returned(
-                "Bash", {"command": f"cd src && grep -n total {name} | head -50"}, self._output()
-            )
+            # Most commands are typed once: what the daemon remembers of earlier ones is not to help it here.
+            searched = f"total_{self._chance.randrange(100_000)}"
+            command = {"command": f"cd src && grep -n {searched} {name} | head -50"}
+            yield self._returned("Bash", command, self._output())
 
     def _failing(self, command: str, output: str) -> Iterator[HookMoment]:
         call_id, arguments = self._next_call(), {"command": command}

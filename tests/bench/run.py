@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import append
+import guard_time
 import hook_start
 import load
+import logs
 import memory
 import rebuild
 from filled_home import fill
@@ -184,6 +186,55 @@ def rows_of_rebuild(figures: Figures) -> list[Row]:
     return lines
 
 
+def rows_of_guard(figures: Figures) -> list[Row]:
+    """Tell what the guard costs a call, decoding and verdict apart."""
+    lines = []
+    for work, what in (("mixed", "mixed work"), ("circling", "a turn in circles")):
+        for part, words in (("decode", "decoding"), ("digest", "digest and ruling"), ("verdict", "verdict")):
+            middle, high = (number(figures, work, part, name) for name in ("p50", "p99"))
+            figure = f"median {middle} µs, 99th percentile {high} µs"
+            lines.append(Row(f"the guard's {words} of a call, {what}", figure, None, "1 ms"))
+    return lines
+
+
+def rows_of_logs(figures: Figures) -> list[Row]:
+    """Tell scans of the agents' logs beside the reference program, and reading and importing alone."""
+    rates = [
+        ("logs read for their tokens", "tokens_mb_per_s"),
+        ("logs read for all records", "all_mb_per_s"),
+        ("`te import`", "import_mb_per_s"),
+    ]
+    lines = [Row(what, f"{number(figures, name):,.1f} MB/s", None, "") for what, name in rates]
+    events = Row("the same in events", f"{number(figures, 'import_events_per_s'):,.0f} events/s", None, "")
+    return [*_rows_of_scans(figures), *lines, events]
+
+
+def _rows_of_scans(figures: Figures) -> list[Row]:
+    megabytes, files = number(figures, "megabytes"), number(figures, "files")
+    cold, warm, grown = (f"{figures[f'{name}_ms']} ms" for name in ("cold", "warm", "grown"))
+    names = (
+        f"`te ledger scan` of {megabytes:,.0f} MB in {files:,.0f} logs",
+        "the same again, nothing changed: how many times faster than the reference program",
+        "the same after one log grew",
+    )
+    if figures["reference_ms"] is None:
+        why_not = f"not compared: {figures['without_reference']}"
+        times = (f"{cold} ({why_not})", f"{warm} ({why_not})", grown)
+        return [Row(what, figure, None, "") for what, figure in zip(names, times, strict=True)]
+    reference, warm_ms = number(figures, "reference_ms"), number(figures, "warm_ms")
+    # The reference program takes as much longer as there is more to read; we do not.
+    enough = logs.WARM_TIMES_FASTER * warm_ms / reference * megabytes
+    beside = f"(reference program: {reference} ms)"
+    faster = round(reference / warm_ms, 2)
+    bound = f"at least {logs.WARM_TIMES_FASTER}, from some {enough:,.0f} MB on"
+    limit = logs.WARM_TIMES_FASTER if enough <= megabytes or megabytes >= logs.MEGABYTES else None
+    return [
+        at_most(names[0], f"{cold} {beside}", round(number(figures, "cold_ms") / reference, 3), 2.0),
+        Row(names[1], f"{warm} {beside}", faster, bound, limit, at_least=True),
+        Row(names[2], grown, None, ""),
+    ]
+
+
 BENCHES: dict[str, Bench] = {
     "append": Bench(append.measure, lambda root: append.measure(root, blocks=10, repeats=2), rows_of_append),
     "hook_start": Bench(
@@ -195,6 +246,8 @@ BENCHES: dict[str, Bench] = {
     "rebuild": Bench(
         measure_rebuild, lambda root: measure_rebuild(root, events=50_000, rounds=2), rows_of_rebuild
     ),
+    "guard": Bench(guard_time.measure, lambda root: guard_time.measure(root, calls=500), rows_of_guard),
+    "logs": Bench(logs.measure, lambda root: logs.measure(root, megabytes=40, rounds=3), rows_of_logs),
     "memory": Bench(memory.measure, lambda root: memory.measure(root, sessions=1_000), rows_of_memory),
 }
 

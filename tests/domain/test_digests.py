@@ -265,3 +265,10 @@ def test_no_canary_is_kept_wherever_it_stands_in_quoted_prose(before: str, after
 def test_no_canary_is_kept_wherever_it_stands_in_a_heredoc(before: str, after: str) -> None:
     command = f"cat > a.py <<'EOF'\n{before}\n{MARKERS[0]}{after}\nEOF\nls"
     assert canaries_in(digest(command=command)) == []
+
+
+def test_red_tests_have_a_signature_whatever_the_status() -> None:
+    call = dataclasses.replace(PLAIN, output="E   ValueError: boom\n1 failed in 0.2s")
+
+    assert digest_call(call, HASHER, HOME).signature == ""
+    assert "ValueError" in digest_call(call, HASHER, HOME, is_red=True).signature

@@ -9,6 +9,7 @@ from tokeneconomizer.domain.masking import (
     RESULT_TAIL_CHARACTERS_MAX,
     SIGNATURE_CHARACTERS_MAX,
     failure_signature,
+    mask_hexadecimal,
     mask_result,
 )
 
@@ -34,6 +35,8 @@ from tokeneconomizer.domain.masking import (
         ("in /tmp/tmpa1b2c3/out.txt", "in /var/folders/x1/abc_d/T/tmpzz/out.txt"),
         ("/private/tmp/pytest-of-me/pytest-12/a.txt", "/private/tmp/other/a.txt"),
         ("Error: line 12", "Error: line 13"),
+        ("worker 3 failed", "worker 14 failed"),
+        ("listening: 8080, tests: 1:20", "listening: 9090, tests: 2:30"),
     ],
 )
 def test_two_runs_of_the_same_thing_mask_equal(first: str, second: str) -> None:
@@ -49,6 +52,12 @@ def test_two_runs_of_the_same_thing_mask_equal(first: str, second: str) -> None:
         ("/srv/one/app.py", "/srv/two/app.py"),
         ("ModuleNotFoundError: yaml", "ModuleNotFoundError: toml"),
         ("defaced", "effaced"),
+        ("2 failed, 11 passed in 3s", "1 failed, 12 passed in 3s"),
+        ("Tests:       3 failed, 9 total", "Tests:       2 failed, 9 total"),
+        ("Total: 89  Pass: 88  Fail: 1", "Total: 87  Pass: 86  Fail: 1"),
+        ("FAILED (failures=2)", "FAILED (failures=1)"),
+        ("ok 1\n# fail 12", "ok 1\n# fail 11"),
+        ("3 problems (3 errors, 0 warnings)", "2 problems (2 errors, 0 warnings)"),
         ("", " "),
     ],
 )
@@ -65,6 +74,11 @@ def test_different_things_stay_different(first: str, second: str) -> None:
             masking.mask_paths,
             "/a/b/c.py d/e.py /f /tmp/x/y.z /tmp",
             "<dir>/b/c.py d/e.py /f <tmp>/y.z <tmp>/",
+        ),
+        (
+            masking.keep_tallies,
+            "12 failed, 3 passed, worker 4 failed",
+            "hi failed, j passed, worker 4 failed",
         ),
         (masking.mask_quantities, "1 2.5 3:4 x5 6x 7% 8s", "# # # x5 #x #% #"),
         (masking.mask_days, "Jan # b March", "# b March"),
@@ -212,3 +226,9 @@ def test_the_words_come_from_the_closed_vocabulary(pieces: list[str]) -> None:
         "E0425",
     }
     assert all(word in known for word in words.split(", ") if word)
+
+
+@given(st.text(alphabet="0123456789abcdefxABCg -\n", max_size=60))
+def test_a_look_at_the_shape_first_misses_no_hexadecimal_number(text: str) -> None:
+    # The long run, which any look must find, keeps the first text from being passed over.
+    assert mask_hexadecimal(text) == mask_hexadecimal(f"{text}\n{'0a' * 4}").removesuffix("\n<hex>")

@@ -19,6 +19,7 @@ from tokeneconomizer.domain.commands import (
 )
 from tokeneconomizer.domain.guard.limits import FAILED_REPEATS
 from tokeneconomizer.domain.session import Session
+from tokeneconomizer.domain.session_snapshot import STATE_VERSION
 from tokeneconomizer.domain.settings import ALL_HOSTS, Configuration
 from tokeneconomizer.scheduler.application import SNAPSHOT_EVERY_EVENTS, Answer, User
 
@@ -252,11 +253,15 @@ def test_a_long_session_is_snapshot_between_two_turns_alone(bench: Workbench) ->
     for number in range(steps):
         call = shell(f"ls {number}", call_id=f"call-{number}")
         bench.do(ReturnCalls((call,), whole_step=True))
-    within_turn = rows_of(bench.home.events, "SELECT originator_version FROM stored_snapshots_1")
+    within_turn = rows_of(
+        bench.home.events, f"SELECT originator_version FROM stored_snapshots_{STATE_VERSION}"
+    )
     bench.do(EndTurn("stop"))
     bench.do(EndSession("other"))
 
-    (snapshot,) = rows_of(bench.home.events, "SELECT originator_version FROM stored_snapshots_1")
+    (snapshot,) = rows_of(
+        bench.home.events, f"SELECT originator_version FROM stored_snapshots_{STATE_VERSION}"
+    )
     assert within_turn == []
     assert snapshot == (2 * steps + 2,)
 

@@ -9,13 +9,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sessions import edit, shell
+from stores import NOON
 from workbench import capturing_log
 
-from tokeneconomizer.domain.commands import EndTurn, HookCommand, ReturnCalls, SessionKey
-from tokeneconomizer.domain.digests import CallStatus
+from tokeneconomizer.domain.call_ruling import CallRuling
+from tokeneconomizer.domain.commands import (
+    Delivery,
+    EndTurn,
+    HookCommand,
+    PromptKind,
+    ReturnCalls,
+    SessionKey,
+    SubmitPrompt,
+)
+from tokeneconomizer.domain.digests import CallStatus, Hasher, digest_call
+from tokeneconomizer.domain.missed_calls import MissedCall
+from tokeneconomizer.domain.session import Session
 from tokeneconomizer.scheduler.building import (
     RECENT_TAIL_BYTES,
     TRANSCRIPT_TAIL_BYTES,
+    Parts,
     build,
     hides_hints,
     settled,
@@ -24,8 +37,12 @@ from tokeneconomizer.scheduler.building import (
 from tokeneconomizer.scheduler.foreign_files import beginning_of, end_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tokeneconomizer.domain.commands import Step
     from tokeneconomizer.scheduler.home import Home
+
+ONE_SESSION = SessionKey("claude_code", "s")
 
 CALLS = (
     edit("a.py", "x = 1", call_id="call-1"),
@@ -148,3 +165,68 @@ def test_the_parts_are_built_on_the_homes_store_and_configuration(home: Home) ->
 
     assert parts.configuration().get("loopguard") == "off"
     assert home.events.exists()
+
+
+@pytest.fixture
+def accounted(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
+    """Give a home's parts after one turn with one call in a project with rules."""
+    user = tmp_path / "user"
+    project = user / "project"
+    for path in (user / ".claude" / "CLAUDE.md", project / "CLAUDE.md", project / "CLAUDE.local.md"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("12345")
+    (project / ".git").mkdir()
+    monkeypatch.setenv("HOME", str(user))
+    home.create()
+    log, _ = capturing_log()
+    parts = build(home, log)
+    steps: tuple[Step, ...] = (
+        SubmitPrompt("p", "go on", PromptKind.HUMAN),
+        ReturnCalls((shell("ls", "a b", call_id="call-1"),), whole_step=True),
+        EndTurn("stop"),
+    )
+    for number, step in enumerate(steps):
+        parts.application.handle(
+            HookCommand(ONE_SESSION, "", str(project), "", step), Delivery(f"delivery-{number}", NOON)
+        )
+    yield parts
+    parts.store.close()
+
+
+def newest_snapshot(parts: Parts) -> dict[str, object]:
+    *_, event = parts.store.events.get(Session.stream_id(ONE_SESSION))
+    assert isinstance(event, Session.ContextAccounted)
+    found: dict[str, object] = json.loads(event.snapshot)
+    return found
+
+
+def test_a_turn_is_accounted_with_the_rules_of_its_checkout_and_of_the_agents_folder(
+    accounted: Parts, tmp_path: Path
+) -> None:
+    assert newest_snapshot(accounted)["entries"] == {
+        "rules": {
+            "tokens": 6,
+            "source": f"{tmp_path}/user/.claude/CLAUDE.md + workspace/CLAUDE.local.md + workspace/CLAUDE.md",
+            "detail": "CLAUDE.local.md, CLAUDE.md",
+        },
+        "tools": {"tokens": 5, "source": "tool_use/tool/Bash", "detail": "Bash × 1"},
+    }
+
+
+def test_a_turn_is_accounted_again_when_calls_of_it_are_found(accounted: Parts) -> None:
+    before = newest_snapshot(accounted)
+    call = edit("a", "b", call_id="call-2")
+    missed = MissedCall(2, digest_call(call, Hasher(b"k"), ""), CallRuling())
+
+    assert accounted.application.calls_missed(ONE_SESSION, 1, [missed], NOON) == 1
+    assert accounted.application.calls_missed(ONE_SESSION, 1, [missed], NOON) == 0
+
+    entries = newest_snapshot(accounted)["entries"]
+    assert isinstance(before["entries"], dict)
+    assert isinstance(entries, dict)
+    assert entries["tools"] == {
+        "tokens": 5 + 14,
+        "source": "tool_use/tool/Bash + tool_use/tool/Edit",
+        "detail": "Bash × 1, Edit × 1",
+    }
+    assert entries["rules"] == before["entries"]["rules"]

@@ -88,6 +88,32 @@ def test_a_client_that_is_slow_keeps_nobody_waiting() -> None:
     listened(talk, say_it_back)
 
 
+@pytest.mark.parametrize("sends_at_once", [True, False])
+def test_a_task_is_made_only_for_a_client_that_has_to_be_waited_for(sends_at_once: bool) -> None:
+    tasks: list[object] = []
+
+    async def answer(connection: Connection) -> None:
+        await connection.send(await connection.receive())
+        tasks.append(asyncio.current_task())
+
+    async def talk() -> None:
+        client = socket.socket(socket.AF_UNIX)
+        client.connect(NAME)
+        if sends_at_once:
+            client.sendall(b"here")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        if not sends_at_once:
+            client.sendall(b"late")
+        while not tasks:  # noqa: ASYNC110 - the listener tells nobody when it is through
+            await asyncio.sleep(0)
+        assert len(client.recv(100)) == len(b"here")
+        client.close()
+
+    listened(talk, answer)
+    assert [task is None for task in tasks] == [sends_at_once]
+
+
 def test_connections_are_served_in_the_order_in_which_they_came() -> None:
     served: list[bytes] = []
 

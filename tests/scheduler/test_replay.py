@@ -120,7 +120,7 @@ def test_turns_know_their_lines_and_calls() -> None:
 def test_a_log_that_begins_in_a_turn_or_breaks_off_in_one_has_it_open() -> None:
     turns = replay(records_of([FAILING, FAILING]), "claude_code", Rules())
 
-    assert turns == [ReplayedTurn(1, 1, 2, calls=2, ended=OPEN)]
+    assert turns == [ReplayedTurn(1, 1, 2, calls=2, ended=OPEN, call_lines=[1, 2])]
 
 
 def test_a_stop_where_no_turn_is_open_changes_nothing() -> None:
@@ -133,3 +133,21 @@ def test_the_same_prompt_twice_in_a_log_happened_twice() -> None:
     ]
 
     assert len(replay(records, "claude_code", Rules())) == 2
+
+
+def test_what_was_said_in_a_copied_turn_is_told_of_the_first_log_alone() -> None:
+    parent = records_of(["prompt", *[FAILING] * 3, "stop"])
+    renamed = [
+        replace(record, calls=tuple(replace(call, call_id=f"fork-{call.call_id}") for call in record.calls))
+        if isinstance(record, LoggedStep)
+        else record
+        for record in records_of(["prompt", *[FAILING] * 3])
+    ]
+    seen: set[str] = set()
+    first, copied, own = (
+        replay(log, "claude_code", Rules(), seen) for log in (parent, parent, [*parent, *renamed])
+    )
+
+    assert [len(turn.redirects) for turn in first] == [1]
+    assert [len(turn.redirects) for turn in copied] == [0]
+    assert [(turn.calls, len(turn.redirects)) for turn in own] == [(3, 0), (3, 1)]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,6 +66,29 @@ def test_an_empty_or_absent_spool_stores_nothing(bench: Workbench) -> None:
     bench.home.spool.rmdir()
 
     assert (empty, bench.spool.drain(bench.calls)) == (0, 0)
+
+
+@pytest.mark.parametrize("ago_s", [0, 1, 60], ids=["just now", "a second ago", "a minute ago"])
+def test_a_call_that_comes_after_the_spool_was_seen_empty_is_stored(bench: Workbench, ago_s: int) -> None:
+    changed_ns = time.time_ns() - ago_s * 1_000_000_000
+    os.utime(bench.home.spool, ns=(changed_ns, changed_ns))
+    assert bench.spool.drain(bench.calls) == 0
+    spool_prompt(bench, 1)
+    if ago_s <= spool.UNSEEN_CHANGE_NS_MAX / 1_000_000_000:
+        # A file system that notes times in steps shows the old one.
+        os.utime(bench.home.spool, ns=(changed_ns, changed_ns))
+
+    assert bench.spool.drain(bench.calls) == 1
+    assert prompts(bench) == ["prompt-1"]
+
+
+def test_the_timer_finds_a_call_also_where_the_folders_time_does_not_tell(bench: Workbench) -> None:
+    os.utime(bench.home.spool, ns=(0, 0))
+    assert bench.spool.drain(bench.calls) == 0
+    spool_prompt(bench, 1)
+    os.utime(bench.home.spool, ns=(0, 0))
+
+    assert bench.spool.drain(bench.calls, by_names=True) == 1
 
 
 def test_a_call_that_is_answered_already_is_stored_and_decides_nothing(bench: Workbench) -> None:

@@ -56,6 +56,8 @@ class Stream:
     version: int = 0
     turn: int = 0
     turn_is_open: bool = False
+    accounted: int = 0
+    """The newest turn whose context was accounted."""
     was_archived: bool = False
     archived_by: str | None = None
     """The delivery that archived it, until something else happens; empty after a silence."""
@@ -225,6 +227,17 @@ def _turn_ended(stream: Stream, stored: Stored) -> None:
     stream.hints.clear()
 
 
+def _context_accounted(stream: Stream, stored: Stored) -> None:
+    turn = stored.number("turn")
+    assert turn <= stream.turn - stream.turn_is_open, "a turn was accounted that is not over"
+    # Calls that were found later, by no hook call, have their turn accounted again.
+    assert turn > stream.accounted or not stored.delivery_id, "a turn was accounted twice"
+    stream.accounted = max(turn, stream.accounted)
+    for kind, entry in json.loads(stored.text("snapshot"))["entries"].items():
+        assert entry["tokens"] > 0, f"{kind} has nothing"
+        assert entry["source"], f"{kind} comes from nowhere"
+
+
 def _open_turn(stream: Stream, number: int) -> None:
     assert number == stream.turn + 1, f"turn {number} follows turn {stream.turn}"
     stream.turn = number
@@ -242,4 +255,5 @@ _CHECKS = {
     "facts_injected": _count_as_said,
     "delivery_failed": _delivery_failed,
     "turn_ended": _turn_ended,
+    "context_accounted": _context_accounted,
 }

@@ -69,6 +69,18 @@ def edit(path: str, new: str, *, error: str = "", call_id: str = "") -> Call:
     )
 
 
+def look(tool: str, arguments: dict[str, object], output: str, kind: CallKind = CallKind.READ) -> Call:
+    """A call of a tool that only looks at something, or waits for it."""
+    return replace(
+        shell("", output),
+        tool=tool,
+        kind=kind,
+        arguments=arguments,
+        target=str(arguments.get("file_path", "")),
+        exit_code=None,
+    )
+
+
 @dataclass
 class Telling:
     """Tells a session step by step; every step comes ten seconds after the one before."""
@@ -136,3 +148,9 @@ class Telling:
 
     def of(self, topic: str) -> list[SessionEvent]:
         return [event for event in self.events if f"session.{topic}" == event.TOPIC]
+
+
+def redirects_after(telling: Telling, *steps: list[Call]) -> list[int]:
+    """Tell the steps; return the numbers of those that were answered with a redirect."""
+    answered = [bool(telling.step(*calls).decision.context) for calls in steps]
+    return [number for number, redirected in enumerate(answered, start=1) if redirected]

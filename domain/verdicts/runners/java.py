@@ -166,9 +166,7 @@ def _gradle_summaries(output: Output) -> list[Summary]:
     found = [*read_all(output, _COMPLETED), *read_all(output, *_GRADLE_CLOSINGS)]
     green = [index for index, text in output.containing("BUILD SUCCESSFUL") if _GRADLE_GREEN.match(text)]
     if green:
-        tasks = [
-            match["state"] for line in output.lines if (match := _GRADLE_TEST_TASK.match(line.text[:200]))
-        ]
+        tasks = [match["state"] for line in output.lines if (match := _GRADLE_TEST_TASK.match(line[:200]))]
         ran = not tasks or any(state is None for state in tasks)
         verdict = Verdict.PASSED if ran else Verdict.NO_TESTS
         number = output.number_at(green[-1])

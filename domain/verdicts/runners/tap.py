@@ -129,7 +129,7 @@ def marks(output: Output) -> list[Summary]:
 
 def _dots(output: Output) -> Iterator[Summary]:
     """Read the dot reporter of node: a point for each test that passed, and nothing else."""
-    shown = [(index, line.text) for index, line in enumerate(output.lines[:DOT_LINES]) if line.text]
+    shown = [(index, line) for index, line in enumerate(output.lines[:DOT_LINES]) if line]
     if shown and len(output.lines) <= DOT_LINES and all(_DOTS.match(text) for _, text in shown):
         number = output.number_at(shown[-1][0])
         yield Summary(NAME, Verdict.PASSED, NO_COUNTS, number, "node: only points", final=False, general=True)

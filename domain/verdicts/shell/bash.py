@@ -6,7 +6,7 @@ Nothing recurses over the text: what is still to be read waits on a stack, whose
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar
@@ -96,8 +96,7 @@ class BashReader:
                 partial(
                     self._pipeline,
                     pipeline,
-                    replace(
-                        context,
+                    context._replace(
                         decides=context.decides and decides and deciding is not None,
                         needed=context.needed and needed,
                         guarded=context.guarded or position > 0,
@@ -113,7 +112,7 @@ class BashReader:
 
     def _pipeline(self, pipeline: Pipeline, context: Context, shell: Shell, first_only: bool) -> None:  # noqa: FBT001 — a step's argument
         if shell.may_have_ended and not context.guarded:
-            context = replace(context, guarded=True)
+            context = context._replace(guarded=True)
         shares = pipeline_share(pipeline, pipefail=shell.pipefail, first_only=first_only)
         elements: list[tuple[Element, Redirected, Context]] = []
         output = context.output
@@ -121,8 +120,7 @@ class BashReader:
         for element, (decides, needed) in zip(reversed(pipeline.elements), reversed(shares), strict=True):
             streams = self._redirected(element, Redirected(output, context.errors), shell)
             output = Stream(hidden=streams.output.hidden, target=streams.output.target, piped=True)
-            own = replace(
-                context,
+            own = context._replace(
                 decides=context.decides and decides,
                 needed=context.needed and needed,
                 output=streams.output,
@@ -135,7 +133,7 @@ class BashReader:
         for element, streams, own in reversed(elements):
             fed = own.input_text or fed
             own_shell = shell.copy() if len(elements) > 1 else shell
-            steps.append(partial(self._element, element, streams, replace(own, input_text=fed), own_shell))
+            steps.append(partial(self._element, element, streams, own._replace(input_text=fed), own_shell))
             if not _passes_on(element):
                 fed = ""
         self._next(steps)
@@ -168,13 +166,13 @@ class BashReader:
         parts = substitutions(node)
         if not parts:
             return
-        captured = replace(context.without_status(), output=output or Stream(hidden=True), input_text="")
+        captured = context.without_status()._replace(output=output or Stream(hidden=True), input_text="")
         steps: list[Callable[[], None]] = []
         for found in parts:
             if found.type == "process_substitution":
                 own = context.without_status()
                 if text_of(found).startswith("<"):
-                    own = replace(own, output=Stream(hidden=True, piped=True))
+                    own = own._replace(output=Stream(hidden=True, piped=True))
             else:
                 own = captured
             steps.append(partial(self._scope, found.children, own, shell.substitution()))
@@ -196,7 +194,7 @@ class BashReader:
         if inner and words:
             # `time ( … )`
             self._scope(
-                inner.children, replace(context, wrappers=(*context.wrappers, words[0])), shell.copy()
+                inner.children, context._replace(wrappers=(*context.wrappers, words[0])), shell.copy()
             )
         elif words:
             self.waiting.append(partial(self._invoke, words, context, shell, streams.read))
@@ -209,7 +207,7 @@ class BashReader:
         if body is None:
             self.invoker.invoke(words, context, shell, read)
         elif words[0] not in context.calls:
-            called = replace(context, calls=(*context.calls, words[0]))
+            called = context._replace(calls=(*context.calls, words[0]))
             self._scope([body], called, shell)
 
     def _split(self, node: Node, shell: Shell) -> list[str]:
@@ -237,7 +235,7 @@ class BashReader:
         shell.assign(label, text if plain and "+=" not in text_of(node)[: len(label) + 2] else None)
         if value and not plain:
             found = substitutions(value)
-            captured = replace(context, output=Stream(hidden=True, target=f"${label}"), input_text="")
+            captured = context._replace(output=Stream(hidden=True, target=f"${label}"), input_text="")
             if not keeps_status or len(found) != 1 or found[0].type != "command_substitution":
                 captured = captured.without_status()
             self._next(
@@ -268,7 +266,7 @@ class BashReader:
 
     def _if(self, node: Node, context: Context, shell: Shell) -> None:
         steps: list[Callable[[], None]] = []
-        condition = replace(context.without_status(), tested=True)
+        condition = context.without_status()._replace(tested=True)
         for part in (
             node,
             *(child for child in node.children if child.type in {"elif_clause", "else_clause"}),
@@ -278,7 +276,7 @@ class BashReader:
                 tested = list(takewhile(lambda child: child.type != "then", children))
                 children = children[len(tested) :]
                 steps.append(partial(self._scope, tested, condition, shell))
-                condition = replace(context.unsure(), tested=True)
+                condition = context.unsure()._replace(tested=True)
             steps.append(partial(self._scope, children, context.unsure(), shell))
         self._next(steps)
 
@@ -287,7 +285,7 @@ class BashReader:
         bodies = [child for child in node.children if child.type == "do_group"]
         self._next(
             [
-                partial(self._scope, tested, replace(context.without_status(), tested=True), shell),
+                partial(self._scope, tested, context.without_status()._replace(tested=True), shell),
                 *(partial(self._scope, body.children, context.unsure(), shell) for body in bodies),
             ],
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.shell_words import argument_positions, tokens_of, word_pieces
@@ -24,7 +23,7 @@ def read_by_words(invoker: Invoker, text: str, context: Context, shell: Shell) -
     invoker.record.parsed = False
     text = text[:WORD_CHARACTERS_MAX]
     tokens = tokens_of(text)
-    guess = replace(context.unsure(), input_text="")
+    guess = context.unsure()._replace(input_text="")
     for positions in argument_positions(text):
         words = [
             "".join(piece.text for piece in word_pieces(tokens[position].text)) for position in positions

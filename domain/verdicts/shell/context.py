@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokeneconomizer.domain.verdicts.shell.names import is_absolute, join_path
 from tokeneconomizer.domain.verdicts.shell.streams import SHOWN, Stream
@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.verdicts.shell.tree import Node
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """
-    What holds for a stretch of code.
+    What holds for a stretch of code; a dozen are made for one command, and a tuple is made fastest.
 
     Attributes:
         decides: the exit code of the call is that of the stretch.
@@ -46,11 +45,11 @@ class Context:
 
     def unsure(self) -> Context:
         """Give the context of a stretch inside a condition or loop: it may not run, or run more than once."""
-        return replace(self, decides=False, needed=False, guarded=True)
+        return self._replace(decides=False, needed=False, guarded=True)
 
     def without_status(self) -> Context:
         """Give the context of a stretch whose exit code is not used."""
-        return replace(self, decides=False, needed=False)
+        return self._replace(decides=False, needed=False)
 
 
 # Values are put into many words: long ones would make a short command a long one.
@@ -71,11 +70,20 @@ class Shell:
 
     def copy(self) -> Shell:
         """Give the state that a subshell begins with."""
-        return replace(self, variables=dict(self.variables))
+        return Shell(
+            self.folder,
+            self.errexit,
+            self.pipefail,
+            self.may_have_ended,
+            dict(self.variables),
+            self.functions,
+        )
 
     def substitution(self) -> Shell:
         """Give the state that `$(…)` begins with: bash switches errexit off there."""
-        return replace(self.copy(), errexit=False)
+        inside = self.copy()
+        inside.errexit = False
+        return inside
 
     def assign(self, name: str, value: str | None) -> None:
         """Remember a variable whose value the text tells; forget it otherwise."""

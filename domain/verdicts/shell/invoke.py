@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.verdicts.shell.context import Shell
@@ -37,7 +37,7 @@ class Invoker:
         unwrapped = unwrap(words)
         if unwrapped.loses_status:
             context = context.without_status()
-        inner = replace(context, wrappers=(*context.wrappers, *unwrapped.labels))
+        inner = context._replace(wrappers=(*context.wrappers, *unwrapped.labels))
         if not unwrapped.script:
             self._note(unwrapped.words, inner, shell, read)
             return
@@ -46,7 +46,7 @@ class Invoker:
             text = context.input_text
         if not text or context.shells >= SHELLS_MAX:
             self._note(
-                unwrapped.words or list(words), replace(inner, wrappers=inner.wrappers[:-1]), shell, read
+                unwrapped.words or list(words), inner._replace(wrappers=inner.wrappers[:-1]), shell, read
             )
         else:
             self._run(text, unwrapped.script, inner, shell)
@@ -54,9 +54,9 @@ class Invoker:
     def _run(self, text: str, script: Script, context: Context, shell: Shell) -> None:
         # What the shell itself reads as code is no input of its programs.
         fed = "" if script.text is None else context.input_text
-        inner = replace(context, shells=context.shells + 1, input_text=fed)
+        inner = context._replace(shells=context.shells + 1, input_text=fed)
         if script.new_shell:
-            inner = replace(inner, tested=False)
+            inner = inner._replace(tested=False)
             shell = Shell(
                 folder=shell.folder,
                 errexit=script.errexit,
@@ -93,6 +93,6 @@ class Invoker:
             self.record.add_edits(written, shell.folder)
         # A find that a find runs is not followed: words nest without end.
         if program == "find" and _BY_FIND not in context.wrappers:
-            found = replace(context.unsure(), wrappers=(*context.wrappers, _BY_FIND))
+            found = context.unsure()._replace(wrappers=(*context.wrappers, _BY_FIND))
             for command in executed_by_find(arguments):
                 self.invoke(command, found, shell)

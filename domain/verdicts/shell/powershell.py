@@ -130,7 +130,7 @@ def read_statements(invoker: Invoker, text: str, context: Context, shell: Shell)
             own = _context(command, context, target, decides=position == deciding)
             streams = _streams(command, own)
             invoker.record.add_edits(streams.written, shell.folder)
-            own = replace(own, output=streams.output, errors=streams.errors)
+            own = own._replace(output=streams.output, errors=streams.errors)
             invoker.invoke(words, _behind_pipe(commands, position, own), shell)
 
 
@@ -159,9 +159,9 @@ def _context(command: _Command, context: Context, target: str, *, decides: bool)
     if not decides:
         context = context.without_status()
     if command.depth or command.conditional:
-        context = replace(context, guarded=True)
+        context = context._replace(guarded=True)
     if target:
-        context = replace(context, output=Stream(hidden=True, target=target))
+        context = context._replace(output=Stream(hidden=True, target=target))
     return context
 
 
@@ -172,7 +172,7 @@ def _behind_pipe(commands: list[_Command], position: int, context: Context) -> C
     hidden = context.output.hidden or bool(
         following and following.tokens[0].text.lower() in {"out-null", "out-file"}
     )
-    return replace(context, output=replace(context.output, piped=True, hidden=hidden))
+    return context._replace(output=replace(context.output, piped=True, hidden=hidden))
 
 
 def _streams(command: _Command, context: Context) -> Redirected:

@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from sessions import Telling, edit, shell
+from sessions import Telling, edit, redirects_after, shell
 
 from tokeneconomizer.domain.guard.limits import (
     FAILED_REPEATS,
     FAILED_REPEATS_WITH_EDITS,
-    POLL_REPEATS,
     SAME_RESULT_REPEATS,
-    SIGNATURE_REPEATS,
+    SIGNATURE_REPEATS_IN_A_ROW,
     Limits,
 )
 from tokeneconomizer.domain.handle import Rules
@@ -26,12 +25,6 @@ FAILURE = "Exit code 1\nTraceback (most recent call last):\nValueError: total is
 
 def failing(command: str = "python -m unittest") -> Call:
     return shell(command, FAILURE, failed=True)
-
-
-def redirects_after(telling: Telling, *steps: list[Call]) -> list[int]:
-    """Tell the steps; return the numbers of those that were answered with a redirect."""
-    answered = [bool(telling.step(*calls).decision.context) for calls in steps]
-    return [number for number, redirected in enumerate(answered, start=1) if redirected]
 
 
 @pytest.mark.parametrize("repeats", [FAILED_REPEATS - 1, FAILED_REPEATS])
@@ -75,9 +68,9 @@ def test_the_same_successful_call_is_redirected_only_while_nothing_was_edited() 
 
 
 def test_differing_commands_that_fail_in_the_same_way_are_redirected() -> None:
-    steps = [[failing(f"python -m unittest tests.test_{n}")] for n in range(SIGNATURE_REPEATS)]
+    steps = [[failing(f"python -m unittest tests.test_{n}")] for n in range(SIGNATURE_REPEATS_IN_A_ROW)]
 
-    assert redirects_after(Telling(), *steps) == [SIGNATURE_REPEATS]
+    assert redirects_after(Telling(), *steps) == [SIGNATURE_REPEATS_IN_A_ROW]
 
 
 def test_an_edit_that_does_not_match_its_file_again_and_again_is_redirected() -> None:
@@ -105,16 +98,6 @@ def test_progress_between_the_failures_is_no_circle() -> None:
     ]
 
     assert redirects_after(Telling(), *steps) == []
-
-
-@pytest.mark.parametrize(
-    "command", ["sleep 30 && gh pr checks 7", "tail -f log", "until curl -s x/health; do :; done"]
-)
-def test_waiting_has_a_bound_of_its_own(command: str) -> None:
-    pending = [shell(command, "pending", failed=True)]
-
-    assert redirects_after(Telling(), *[pending] * (POLL_REPEATS - 1)) == []
-    assert redirects_after(Telling(), *[pending] * POLL_REPEATS) == [POLL_REPEATS]
 
 
 def test_a_new_turn_starts_counting_anew() -> None:

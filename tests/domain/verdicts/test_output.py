@@ -14,7 +14,7 @@ from tokeneconomizer.domain.verdicts.output import (
 
 
 def texts(output: str) -> list[str]:
-    return [line.text for line in clean(output).lines]
+    return list(clean(output).lines)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_lines_are_what_a_terminal_shows(output: str, lines: list[str]) -> None:
 
 
 def test_redraws_keep_the_number_of_their_line() -> None:
-    assert [line.number for line in clean("a\nbb\rc\nd").lines] == [1, 2, 2, 3]
+    assert list(clean("a\nbb\rc\nd").numbers) == [1, 2, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_of_a_long_output_head_and_tail_are_read_with_their_own_line_numbers() -
     count = WHOLE_CHARACTERS // len(line) * 4
     output = clean(line * count + "last")
     assert len(output.text) <= HEAD_CHARACTERS + TAIL_CHARACTERS
-    assert output.lines[-1].number == count + 1
-    assert output.lines[0].number == 1
+    assert output.numbers[-1] == count + 1
+    assert output.numbers[0] == 1
     assert output.cut_at is not None
 
 
@@ -89,7 +89,7 @@ def test_events_of_a_runner_in_json_are_left_to_its_grammar() -> None:
 
 def test_numbers_that_a_search_put_before_lines_are_taken_away() -> None:
     lines = clean("19:Tests: 1 failed\ntests/log.txt:7-ok", numbered=True).lines
-    assert [line.text for line in lines] == ["Tests: 1 failed", "ok"]
+    assert list(lines) == ["Tests: 1 failed", "ok"]
 
 
 def test_no_pattern_meets_a_line_that_is_too_long_for_a_summary() -> None:
@@ -101,7 +101,7 @@ def test_no_pattern_meets_a_line_that_is_too_long_for_a_summary() -> None:
 def test_cleaning_never_raises_and_leaves_no_control_characters(output: str) -> None:
     lines = clean(output).lines
     assert lines
-    assert not any(set(line.text) & set("\n\r\x1b\x08") for line in lines if "\x1b" not in output)
+    assert not any(set(line) & set("\n\r\x1b\x08") for line in lines if "\x1b" not in output)
 
 
 @given(

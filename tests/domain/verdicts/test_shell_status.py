@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tokeneconomizer.domain.verdicts.shell import Invocation, read_command
@@ -158,6 +158,8 @@ def test_says_what_bash_does(tmp_path: Path, command: str, codes: list[int]) -> 
     )
     environment = {**os.environ, "BASH_ENV": str(programs)}
     done = subprocess.run([BASH, "-c", command], env=environment, capture_output=True, check=False)
+    # `a | ! b` is none; bash does not run a word of it.
+    assume(b"syntax error" not in done.stderr)
     code = done.returncode
     ended = dict(line.split() for line in log.read_text().splitlines())
     reading = read_command(command)
