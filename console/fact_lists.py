@@ -11,7 +11,7 @@ from tokeneconomizer.domain.facts.life import facts_of
 from tokeneconomizer.domain.facts.savings import Savings, savings_of
 from tokeneconomizer.domain.facts.sentences import sentence_of
 from tokeneconomizer.domain.facts.standing import still_holds
-from tokeneconomizer.projections import microskills
+from tokeneconomizer.projections import microskill_queries as queries
 from tokeneconomizer.scheduler.checkout_files import reader_of
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ class ShownFact:
 
 def facts_in(connection: sqlite3.Connection, place: Place) -> list[ShownFact]:
     """Return the facts of a repository; those that are told first, in the block's order."""
-    sessions = microskills.sessions_of(connection, place.repository)
-    facts = facts_of(sessions, microskills.wishes_of(connection, place.repository))
+    sessions = queries.sessions_of(connection, place.repository)
+    facts = facts_of(sessions, queries.wishes_of(connection, place.repository))
     read = reader_of([place.checkout])
     lines = lines_of(facts, (lambda fact: still_holds(fact, read)) if read else lambda _: True)
     order = {line.fact.fact_id: number for number, line in enumerate(lines)}
-    told = microskills.told(connection, sessions)
+    told = queries.told(connection, sessions)
     shown = []
     for fact in facts:
         sentence = sentence_of(fact) or ""

@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import sys
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -55,6 +56,9 @@ if TYPE_CHECKING:
 
 TICK_S = 30
 """Nothing that a timer does is needed sooner."""
+
+RENDERING_S_MAX = 0.02
+"""After an import many repositories are due: each takes milliseconds, and hooks wait meanwhile."""
 
 STAY_FLAG = "--stay"
 """Given by a service manager, which would take the daemon's own end for a failure."""
@@ -113,7 +117,7 @@ class Daemon:
             folding=folding,
             trouble=trouble,
             rebuilding=Rebuilding(self._home, self._log, folding.soon),
-            facts=FactBlocks.of(self._home, parts.application, parts.facts),
+            facts=FactBlocks(self._home, parts.application, parts.facts),
             sweeping=Sweeping(self._home, self._log, self._environments, folding.soon, self._last_call.wall),
         )
         self._tick(work)
@@ -190,7 +194,10 @@ class Daemon:
 
     def _render_facts(self, work: Work) -> None:
         with work.folding.asked(microskills) as connection:
-            if connection is not None and work.facts.render_next(connection, datetime.now(UTC)):
+            if connection is None:
+                return
+            end = time.monotonic() + RENDERING_S_MAX
+            if work.facts.keep_up(connection, datetime.now(UTC), lambda: time.monotonic() < end):
                 work.folding.soon()
 
     def _archive_or_end(self, work: Work) -> None:

@@ -18,7 +18,7 @@ from tokeneconomizer.domain.facts.life import facts_of
 from tokeneconomizer.domain.facts.standing import still_holds
 from tokeneconomizer.domain.identity import safe_folder_name
 from tokeneconomizer.hosts.table import HOSTS
-from tokeneconomizer.projections import microskills
+from tokeneconomizer.projections import microskill_queries as queries
 from tokeneconomizer.scheduler.checkout_files import reader_of
 from tokeneconomizer.writers.whole_file import make_own_folder, write_cache
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tokeneconomizer.domain.facts.block import Line
+    from tokeneconomizer.domain.settings import Configuration
     from tokeneconomizer.scheduler.application import Application
     from tokeneconomizer.scheduler.fact_policy import FactPolicy
     from tokeneconomizer.scheduler.home import Home
@@ -49,20 +50,17 @@ def block_lines(
         checkout: whose files are looked at; without one, the newest that is still there.
 
     """
-    facts = facts_of(
-        microskills.sessions_of(connection, repository), microskills.wishes_of(connection, repository)
-    )
-    checkouts = [checkout] if checkout else microskills.checkouts_of(connection, repository)[:CHECKOUTS_MAX]
+    facts = facts_of(queries.sessions_of(connection, repository), queries.wishes_of(connection, repository))
+    checkouts = [checkout] if checkout else queries.checkouts_of(connection, repository)[:CHECKOUTS_MAX]
     read = reader_of(checkouts)
     return within_limit(
         lines_of(facts, (lambda fact: still_holds(fact, read)) if read else lambda _: True), characters_max
     )
 
 
-@dataclass(slots=True)
 class FactBlocks:
     """
-    Renders what is due.
+    Renders what is due, and keeps the starts on disk as the configuration wants them.
 
     Args:
         home: where the blocks lie.
@@ -71,33 +69,52 @@ class FactBlocks:
 
     """
 
-    home: Home
-    application: Application
-    policy: FactPolicy
-    _done: dict[str, int]
+    def __init__(self, home: Home, application: Application, policy: FactPolicy) -> None:
+        self._starts = StartsOnDisk(home)
+        self._application = application
+        self._policy = policy
+        self._done: dict[str, int] = {}
+        self._written_under: Configuration | None = None
 
-    @classmethod
-    def of(cls, home: Home, application: Application, policy: FactPolicy) -> FactBlocks:
-        """Return one that has rendered nothing yet."""
-        return cls(home, application, policy, {})
+    def keep_up(
+        self, connection: sqlite3.Connection, now: datetime, may_go_on: Callable[[], bool] = lambda: True
+    ) -> int:
+        """
+        Render the blocks that are due, as long as there is time; return how many repositories were looked at.
 
-    def render_next(self, connection: sqlite3.Connection, now: datetime) -> bool:
-        """Render one repository's block where one is due; return whether there was one."""
-        for repository, position in microskills.due(connection):
+        Args:
+            connection: of the view `microskills`, which knows all events.
+            now: the time of what is stored.
+            may_go_on: asked before each repository after the first.
+
+        """
+        self._follow_configuration(connection)
+        looked_at = 0
+        for repository, position in queries.due(connection):
             if self._done.get(repository) == position:
                 continue
+            if looked_at and not may_go_on():
+                break
             self._render(connection, repository, position, now)
             self._done[repository] = position
-            return True
-        return False
+            looked_at += 1
+        return looked_at
+
+    def _follow_configuration(self, connection: sqlite3.Connection) -> None:
+        configuration = self._policy.configuration()
+        if configuration == self._written_under:
+            return
+        self._written_under = configuration
+        for repository, text in queries.blocks(connection):
+            self._write_starts(connection, repository, text)
 
     def _render(self, connection: sqlite3.Connection, repository: str, position: int, now: datetime) -> None:
-        for other in microskills.moved_from(connection, repository):
-            self.application.identity_linked(repository, other, now)
-        lines = block_lines(connection, repository, self.policy.block_characters(repository))
+        for other in queries.moved_from(connection, repository):
+            self._application.identity_linked(repository, other, now)
+        lines = block_lines(connection, repository, self._policy.block_characters(repository))
         text = text_of(lines)
-        if text != microskills.block_of(connection, repository).text:
-            self.application.block_rendered(
+        if text != queries.block_of(connection, repository).text:
+            self._application.block_rendered(
                 repository,
                 now,
                 text=text,
@@ -105,8 +122,11 @@ class FactBlocks:
                 log_position=position,
                 rules=RULES_VERSION,
             )
-        checkouts = microskills.checkouts_of(connection, repository)[:CHECKOUTS_MAX]
-        StartsOnDisk(self.home).write(repository, text, checkouts, self.policy.refusal)
+        self._write_starts(connection, repository, text)
+
+    def _write_starts(self, connection: sqlite3.Connection, repository: str, text: str) -> None:
+        checkouts = queries.checkouts_of(connection, repository)[:CHECKOUTS_MAX]
+        self._starts.write(repository, text, checkouts, self._policy.refusal)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from tokeneconomizer.console.state import configuration_in_force, place_of_folde
 from tokeneconomizer.domain.errors import TokeneconomizerError
 from tokeneconomizer.domain.facts.block import text_of
 from tokeneconomizer.hosts.table import HOSTS
+from tokeneconomizer.projections import microskill_queries as queries
 from tokeneconomizer.projections import microskills
 from tokeneconomizer.scheduler.control import FACT_WISHED
 from tokeneconomizer.scheduler.fact_blocks import block_lines
@@ -94,7 +95,7 @@ def block_command(repo: Path, *, as_json: bool) -> None:
     """Print what the next session is told at its start, and whether it is."""
     policy = FactPolicy(configuration_in_force, AgentTrust(environment_here()).trusts)
     with _asked(repo) as (connection, place):
-        block = microskills.block_of(connection, place.repository)
+        block = queries.block_of(connection, place.repository)
         characters = policy.block_characters(place.repository)
         next_text = text_of(block_lines(connection, place.repository, characters, place.checkout))
     refusals = {host: policy.refusal(host, place) for host in HOSTS}

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.domain.facts.life import Fact
 
-FileReader = "Callable[[str], str | None]"
-"""From a path within the checkout to its text; None where there is no such file."""
-
 _PACKAGE_PROGRAMS = frozenset({"npm", "pnpm", "yarn", "bun"})
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 _JUSTFILES = ("justfile", "Justfile", ".justfile")

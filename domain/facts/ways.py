@@ -21,13 +21,18 @@ LINE_COMMANDS_MAX = 8
 
 _DOUBTFUL = re.compile(
     r"[^ -~]|[`(]|<<"
-    r"|(?:^|[;&|]\s*)(?:for|while|until|if|case|function|then|do|else|set|wsl|ssh)\b"
+    r"|(?:^|[;&|]\s*)(?:for|while|until|if|case|function|then|do|else|wsl|ssh"
+    r"|set|export|unset|source|eval|alias|nvm|conda|deactivate)\b"
+    r"|(?:^|[;&|]\s*)\.\s"
 )
-"""What makes a line more than a list of commands: also the mark of a cut, which is no ASCII character."""
+"""
+What makes a line more than a list of commands, or has its commands depend on what it sets up first; also the
+mark of a cut, which is no ASCII character.
+"""
 
 _SILENT = words_of(
     """
-    cd echo printf tail head cat grep egrep rg sed awk tee sleep true pwd ls wc sort uniq date export source .
+    cd echo printf tail head cat grep egrep rg sed awk tee sleep true pwd ls wc sort uniq date
     """
 )
 """Programs beside the one that a line is about; they show, filter or go to a folder."""

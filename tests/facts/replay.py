@@ -28,6 +28,7 @@ from tokeneconomizer.domain.facts.sentences import sentence_of
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.hosts.logs import LOGS, find
 from tokeneconomizer.hosts.opencode.log import exports_in
+from tokeneconomizer.projections import microskill_queries as queries
 from tokeneconomizer.projections import microskills
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.view import View, create_view
@@ -107,9 +108,9 @@ def recorded(folder: Path) -> View:
 def projects_of(view: View) -> dict[str, list[SessionOfFacts]]:
     """Return the sessions of each project in the order of their starts."""
     found: dict[str, list[SessionOfFacts]] = defaultdict(list)
-    for repository in microskills.repositories(view.connection()):
+    for repository in queries.repositories(view.connection()):
         name = next((name for name, shape in PROJECTS if re.search(shape, repository)), repository)
-        found[name] += microskills.sessions_of(view.connection(), repository)
+        found[name] += queries.sessions_of(view.connection(), repository)
     return {name: _merged(sessions) for name, sessions in sorted(found.items())}
 
 

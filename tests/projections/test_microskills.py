@@ -14,6 +14,7 @@ from tokeneconomizer.domain.commands import SessionKey
 from tokeneconomizer.domain.facts.block import lines_of, text_of
 from tokeneconomizer.domain.facts.life import Wish, facts_of
 from tokeneconomizer.domain.microskills import Microskills
+from tokeneconomizer.projections import microskill_queries as queries
 from tokeneconomizer.projections import microskills
 from tokeneconomizer.projections.event_rows import EventRow
 from tokeneconomizer.projections.view import View, create_view
@@ -65,7 +66,7 @@ def fold_all(view: View, *tellings: Telling) -> None:
 
 
 def block_in(view: View) -> str:
-    return text_of(lines_of(facts_of(microskills.sessions_of(view.connection(), REPOSITORY), {})))
+    return text_of(lines_of(facts_of(queries.sessions_of(view.connection(), REPOSITORY), {})))
 
 
 def learnt(number: int, noise: str = "") -> Telling:
@@ -97,33 +98,33 @@ def test_a_sub_agent_is_no_second_session(view: View) -> None:
     main = told(1, shell("npm run build"))
     helper = told(1, shell("npm run build"), agent_id="agent-1")
     fold_all(view, main, helper)
-    (session,) = microskills.sessions_of(view.connection(), REPOSITORY)
+    (session,) = queries.sessions_of(view.connection(), REPOSITORY)
     assert (session.session, len(session.streams)) == ("claude_code session-1", 2)
 
 
 def test_a_folder_that_the_shell_went_to_holds_for_later_calls_where_the_agent_keeps_it(view: View) -> None:
     calls = (shell("cd src && ls"), shell("go test ./...", "ok  \tpkg\t0.1s"))
     fold_all(view, told(1, *calls), told(2, *calls, host="other"))
-    found = microskills.sessions_of(view.connection(), REPOSITORY)
+    found = queries.sessions_of(view.connection(), REPOSITORY)
     folders = {attempt.folder for session in found for attempt in session.attempts()}
     assert folders == {"src", ""}
 
 
 def test_after_a_line_that_failed_its_folder_is_unclear_and_nothing_is_learnt(view: View) -> None:
     fold_all(view, told(1, shell("cd src && ls", "no", failed=True), shell("npm run build")))
-    assert microskills.sessions_of(view.connection(), REPOSITORY) == []
+    assert queries.sessions_of(view.connection(), REPOSITORY) == []
 
 
 def test_an_edit_between_is_counted(view: View) -> None:
     fold_all(view, told(1, shell("npm run build"), edit("a.ts", "x"), shell("npm run lint")))
-    (session,) = microskills.sessions_of(view.connection(), REPOSITORY)
+    (session,) = queries.sessions_of(view.connection(), REPOSITORY)
     assert [attempt.edits for attempt in session.attempts()] == [0, 1]
 
 
 def test_of_programs_without_a_purpose_only_substitutes_are_kept(view: View) -> None:
     calls = [shell("python3 a.py"), shell("python3 b.py"), shell("ls"), shell("python3 c.py")]
     fold_all(view, told(1, *calls))
-    (session,) = microskills.sessions_of(view.connection(), REPOSITORY)
+    (session,) = queries.sessions_of(view.connection(), REPOSITORY)
     assert [attempt.rest for attempt in session.attempts()] == ["a.py"]
 
 
@@ -152,9 +153,7 @@ def test_a_block_that_did_not_arrive_was_not_told(view: View) -> None:
         telling.events += telling.session.collect_events()  # type: ignore[arg-type]
     fold_all(view, first, second)
     connection = view.connection()
-    blocks = [
-        texts for _, texts in microskills.told(connection, microskills.sessions_of(connection, REPOSITORY))
-    ]
+    blocks = [texts for _, texts in queries.told(connection, queries.sessions_of(connection, REPOSITORY))]
     assert blocks == [["block"], []]
 
 
@@ -170,20 +169,20 @@ def test_blocks_wishes_and_links_are_known_by_repository(view: View) -> None:
     stream.trigger_event(Microskills.IdentityLinked, **common, other_repository="path:/old")
     microskills.fold(view.connection(), rows([*telling.events, *stream.collect_events()]))
     connection = view.connection()
-    assert microskills.block_of(connection, REPOSITORY) == (2, "block", 9)
-    assert microskills.wishes_of(connection, REPOSITORY) == {"a": Wish.RETIRED}
-    assert microskills.repositories_of(connection, "path:/old") == [REPOSITORY, "path:/old"]
-    assert len(microskills.sessions_of(connection, "path:/old")) == 1
+    assert queries.block_of(connection, REPOSITORY) == (2, "block", 9)
+    assert queries.wishes_of(connection, REPOSITORY) == {"a": Wish.RETIRED}
+    assert queries.repositories_of(connection, "path:/old") == [REPOSITORY, "path:/old"]
+    assert len(queries.sessions_of(connection, "path:/old")) == 1
 
 
 def test_a_repository_is_due_from_an_archived_session_until_its_block(view: View) -> None:
     connection = view.connection()
     fold_all(view, learnt(1))
-    assert microskills.due(connection) == []
+    assert queries.due(connection) == []
     connection.execute("INSERT INTO taught VALUES (?, 7)", (REPOSITORY,))
-    assert microskills.due(connection) == [(REPOSITORY, 7)]
+    assert queries.due(connection) == [(REPOSITORY, 7)]
     connection.execute("INSERT INTO repositories VALUES ('s', ?, 2, '', 7)", (REPOSITORY,))
-    assert microskills.due(connection) == []
+    assert queries.due(connection) == []
 
 
 @pytest.mark.parametrize(
@@ -199,8 +198,8 @@ def test_an_origin_that_was_added_or_changed_is_noticed(view: View, old: str, mo
     events = rows([*before.events, *after.events])
     events[0] = replace_repository(events[0], old)
     microskills.fold(view.connection(), events)
-    assert microskills.moved_from(view.connection(), REPOSITORY) == ([old] if moved else [])
-    assert microskills.moved_from(view.connection(), old) == []
+    assert queries.moved_from(view.connection(), REPOSITORY) == ([old] if moved else [])
+    assert queries.moved_from(view.connection(), old) == []
 
 
 def connection_of_a_view() -> sqlite3.Connection:

@@ -37,7 +37,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         policy = FactPolicy(lambda: self.bench.settings, lambda _host, _checkout: self.trusted)
-        self.blocks = FactBlocks.of(self.bench.home, self.bench.application, policy)
+        self.blocks = FactBlocks(self.bench.home, self.bench.application, policy)
         self.bench.asked.gives_facts = True
 
     def work(self, number: int, *commands: str) -> None:
@@ -57,14 +57,14 @@ class Desk:
     def render(self) -> int:
         """Render until nothing is due; return how many repositories were."""
         rendered = 0
-        while self._render_one():
-            rendered += 1
+        while found := self.keep_up():
+            rendered += found
         return rendered
 
-    def _render_one(self) -> bool:
+    def keep_up(self, *, may_go_on: bool = True) -> int:
         with EventLog(self.bench.home.events) as log, open_view(self.bench.home.views, microskills) as view:
             view.catch_up(log)
-            return self.blocks.render_next(view.connection(), self.bench.at)
+            return self.blocks.keep_up(view.connection(), self.bench.at, lambda: may_go_on)
 
     def stored(self, topic: str, field: str) -> list[object]:
         query = (
@@ -224,3 +224,24 @@ def test_the_files_of_the_checkout_are_asked(desk: Desk, tmp_path: Path, names: 
     desk.work(2, "npm test")
     desk.render()
     assert desk.stored("microskills.block_rendered", "text") == ([BLOCK] if "test" in names else [])
+
+
+def test_what_is_told_from_disk_follows_the_configuration(desk: Desk) -> None:
+    desk.work(1, "npm test")
+    desk.work(2, "npm test")
+    desk.render()
+    starts = desk.bench.home.starts
+    assert json.loads(starts.read_text()) != {}
+    desk.bench.settings = Configuration(everywhere={"microskills": "off"})
+    desk.render()
+    assert json.loads(starts.read_text()) == {}
+    desk.bench.settings = Configuration()
+    desk.render()
+    assert json.loads(starts.read_text()) != {}
+
+
+def test_where_time_is_short_one_repository_is_looked_at_and_the_others_later(desk: Desk) -> None:
+    for repository in ("example.org/a/a", "example.org/b/b"):
+        desk.bench.asked.repository = repository
+        desk.work(ord(repository[-1]), "npm test")
+    assert [desk.keep_up(may_go_on=False) for _ in range(3)] == [1, 1, 0]

@@ -68,10 +68,11 @@ class Asked:
     hides_hints: bool = True
     gives_facts: bool = False
     checkout: str = ""
+    repository: str = REPOSITORY
 
     def place_of(self, folder: str) -> Place:
         self.places.append(folder)
-        return Place(REPOSITORY, self.checkout or folder)
+        return Place(self.repository, self.checkout or folder)
 
     def settled(self, command: HookCommand, _prompt_id: str) -> HookCommand:
         return command
