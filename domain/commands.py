@@ -63,7 +63,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class StartSession:
-    """A session starts, resumes, or starts anew after a compaction."""
+    """
+    A session starts, resumes, or starts anew after a compaction.
+
+    Attributes:
+        source: what the agent says of it.
+        reassembles: whether the agent puts its context together anew each time, instead of replaying its log.
+
+    """
 
     source: str
     model: str = ""
@@ -71,6 +78,7 @@ class StartSession:
     seconds_since_last_response: float | None = None
     context_tokens: int | None = None
     cache_expired: bool | None = None
+    reassembles: bool = False
 
     @property
     def begins_anew(self) -> bool:

@@ -214,6 +214,9 @@ class _Handling:
         return Outcome(session, self._give_facts(session, step))
 
     def _give_facts(self, session: Session, step: StartSession) -> Decision:
+        if step.reassembles and session.first_facts.text:
+            # The same bytes as at its start, whatever became of the facts: the prompt cache holds them.
+            return Decision(context=session.first_facts.text)
         if session.agent_id or not step.begins_anew or (self._delivery.answered and not self._delivery.given):
             return NOTHING
         block = self._rules.block_at(Place(session.repository, session.checkout))

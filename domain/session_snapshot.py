@@ -16,7 +16,7 @@ from eventsourcing.utils import resolve_topic
 if TYPE_CHECKING:
     from tokeneconomizer.domain.session import Session
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 """Raise it with every change of `Session.state`."""
 
 
