@@ -228,12 +228,13 @@ def test_its_import_alone_changes_nothing(home: Home, tmp_path: Path) -> None:
 
 
 def test_what_sessions_taught_is_rendered_and_told_to_the_next_one(home: Home) -> None:
+    home.create()
+    home.config.write_text("trust: yes\n")
     told = []
     for number in (1, 2, 3):
         session = {"session_id": f"session-{number}", "cwd": str(home.root.parent)}
         if number == 3:
             # Its first look at the timers finds the view up to date.
-            home.config.write_text("trust: yes\n")
             with EventLog(home.events) as log, open_view(home.views, microskills) as view:
                 view.catch_up(log)
         with running(home):
