@@ -24,6 +24,9 @@ HEADING = (
     "[tokeneconomizer] What earlier sessions found out in this repository, from the commands that they ran:"
 )
 
+EVIDENCE_SESSIONS_MAX = 10
+"""The newest ones are stored with a block; the events themselves hold all of it."""
+
 _PURPOSES = list(Purpose)
 
 
@@ -72,10 +75,11 @@ def evidence_of(lines: list[Line]) -> str:
         {
             "fact": line.fact.fact_id,
             "sentence": line.sentence,
-            "sessions": [evidence.session for evidence in line.fact.evidence],
-            "positions": [place for evidence in line.fact.evidence for place in evidence.positions],
+            "sessions": [evidence.session for evidence in newest],
+            "positions": [place for evidence in newest for place in evidence.positions],
         }
         for line in lines
+        for newest in [line.fact.evidence[-EVIDENCE_SESSIONS_MAX:]]
     ]
     return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 

@@ -347,3 +347,15 @@ def test_a_running_import_is_told(patient: Patient) -> None:
 
     with held(patient.home.import_lock):
         assert "being read now" in found(patient, "agents' logs")[0].words
+
+
+def test_blocks_that_a_start_would_not_find_are_a_problem(patient: Patient) -> None:
+    home = patient.home
+    assert level_of(patient, "facts") is Level.OK
+    (home.repositories / "project").mkdir(parents=True)
+    home.starts.write_text('{"/work/project": {"claude_code": "project/facts.md"}}')
+    assert level_of(patient, "facts") is Level.PROBLEM
+    (home.repositories / "project" / "facts.md").write_text("facts")
+    assert level_of(patient, "facts") is Level.OK
+    home.starts.write_text("[1]")
+    assert level_of(patient, "facts") is Level.PROBLEM

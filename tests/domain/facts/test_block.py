@@ -44,3 +44,9 @@ def test_each_fact_of_a_block_has_its_evidence() -> None:
     assert first["sentence"] == "`pytest` is not found here: use `uv run pytest`."
     assert first["sessions"] == ["claude_code session-0", "claude_code session-1"]
     assert first["positions"] == [1, 2, 1001, 1002]
+
+
+def test_of_much_evidence_the_newest_is_stored_with_the_block() -> None:
+    history = sessions(*[("npm test",)] * 15)
+    (only,) = json.loads(evidence_of(lines_of(facts_of(history, {}))))
+    assert only["sessions"] == [f"claude_code session-{number}" for number in range(5, 15)]
