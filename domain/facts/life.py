@@ -19,7 +19,7 @@ from tokeneconomizer.domain.facts.lessons import Kind, Lesson, Side, lessons_in
 from tokeneconomizer.domain.facts.ways import ALL_OF_IT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tokeneconomizer.domain.facts.attempts import Attempt
 
@@ -156,16 +156,13 @@ def facts_of(sessions: Iterable[SessionOfFacts], wishes: Mapping[str, str]) -> l
 def _take(
     session: SessionOfFacts, lives: dict[tuple[str, ...], _Life], runs: dict[tuple[str, ...], list[Attempt]]
 ) -> None:
-    attempts = session.attempts()
-    by_position: dict[int, list[Attempt]] = defaultdict(list)
-    for attempt in attempts:
-        by_position[attempt.position].append(attempt)
-    shown: dict[tuple[str, ...], tuple[Lesson, list[int]]] = {}
-    for lesson, positions in _shown_by(session):
-        shown.setdefault(lesson.identity, (lesson, []))[1].extend(positions)
+    shown: dict[tuple[str, ...], tuple[Lesson, list[Attempt]]] = {}
+    for lesson, by in _shown_by(session):
+        shown.setdefault(lesson.identity, (lesson, []))[1].extend(by)
+    for identity, (lesson, by) in shown.items():
         if lesson.kind is Kind.RUNS:
-            runs[lesson.identity] += [run for run in by_position[positions[0]] if run.key == lesson.right.key]
-    against = Against(attempts)
+            runs[identity] += by
+    against = Against(session.attempts())
     for identity, life in lives.items():
         if against.speaks_against(life.lesson):
             life.evidence.clear()
@@ -174,23 +171,25 @@ def _take(
             shown.pop(identity, None)
         elif identity not in shown:
             life.silent_sessions += 1
-    for identity, (lesson, positions) in shown.items():
+    for identity, (lesson, by) in shown.items():
         if identity not in lives and against.speaks_against(lesson):
             continue
         life = lives.setdefault(identity, _Life(lesson))
-        life.evidence.append(Evidence(session.session, session.started_at, tuple(sorted(set(positions)))))
+        positions = sorted({attempt.position for attempt in by})
+        life.evidence.append(Evidence(session.session, session.started_at, tuple(positions)))
         life.silent_sessions = 0
         life.last_contradicted = False
 
 
-def _shown_by(session: SessionOfFacts) -> Iterable[tuple[Lesson, list[int]]]:
+def _shown_by(session: SessionOfFacts) -> Iterator[tuple[Lesson, list[Attempt]]]:
+    """Yield what a session shows, with the attempts that show it."""
     for stream in session.streams:
         for lesson, failed, worked in lessons_in(stream):
-            yield lesson, [failed.position, worked.position]
+            yield lesson, [failed, worked]
         for attempt in stream:
             if attempt.worked and attempt.purpose:
                 side = Side(attempt.head, attempt.key, attempt.folder)
-                yield Lesson(Kind.RUNS, attempt.purpose, Side("", ""), side, ""), [attempt.position]
+                yield Lesson(Kind.RUNS, attempt.purpose, Side("", ""), side, ""), [attempt]
 
 
 def fact_id_of(lesson: Lesson) -> str:
