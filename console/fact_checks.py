@@ -21,9 +21,9 @@ def look_at_facts(patient: Patient) -> Iterator[Finding]:
         return
     advice = f"remove {home.starts}: the daemon writes it again when the next session is archived"
     try:
-        starts = json.loads(home.starts.read_bytes())
+        starts = json.loads(home.starts.read_bytes())["checkouts"]
         files = {name for known in starts.values() for name in known.values()}
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         yield problem(f"{home.starts} cannot be read ({error})", advice)
         return
     missing = [name for name in files if not (home.repositories / name).is_file()]

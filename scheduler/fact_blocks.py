@@ -74,7 +74,7 @@ class FactBlocks:
         self._application = application
         self._policy = policy
         self._done: dict[str, int] = {}
-        self._written_under: Configuration | None = None
+        self._written_under: tuple[Configuration, list[int]] | None = None
 
     def keep_up(
         self, connection: sqlite3.Connection, now: datetime, may_go_on: Callable[[], bool] = lambda: True
@@ -101,10 +101,10 @@ class FactBlocks:
         return looked_at
 
     def _follow_configuration(self, connection: sqlite3.Connection) -> None:
-        configuration = self._policy.configuration()
-        if configuration == self._written_under:
+        in_force = (self._policy.configuration(), self._starts.stamp())
+        if in_force == self._written_under:
             return
-        self._written_under = configuration
+        self._written_under = in_force
         for repository, text in queries.blocks(connection):
             self._write_starts(connection, repository, text)
 
@@ -155,11 +155,20 @@ class StartsOnDisk:
                     known[host] = file
         kept = {checkout: known for checkout, known in starts.items() if known}
         make_own_folder(self.home.repositories)
-        write_cache(self.home.starts, json.dumps(kept, sort_keys=True).encode())
+        content = {"configuration": self.stamp(), "checkouts": kept}
+        write_cache(self.home.starts, json.dumps(content, sort_keys=True).encode())
+
+    def stamp(self) -> list[int]:
+        """Return what tells the configuration's file from a later one: a start is given under its own alone."""
+        try:
+            found = self.home.config.stat()
+        except OSError:
+            return []
+        return [found.st_mtime_ns, found.st_size]
 
     def _starts(self) -> dict[str, dict[str, str]]:
-        with suppress(OSError, ValueError):
-            found = json.loads(self.home.starts.read_bytes())
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            found = json.loads(self.home.starts.read_bytes())["checkouts"]
             if isinstance(found, dict):
                 return found
         return {}

@@ -39,11 +39,20 @@ def _block_for(folder: str) -> str:
     """Return the block of the checkout that a folder lies in; the working folder is the home."""
     with open("repos/starts.json", "rb") as file:
         starts = json.loads(file.read(STARTS_BYTES_MAX))
-    name = starts.get(_checkout_of(folder), {}).get(HOST, "")
-    if not name:
+    name = starts["checkouts"].get(_checkout_of(folder), {}).get(HOST, "")
+    if not name or starts["configuration"] != _stamp_of_configuration():
+        # The user may have turned it off since.
         return ""
     with open(os.path.join("repos", name), "rb") as file:
         return file.read(BLOCK_BYTES_MAX).decode()
+
+
+def _stamp_of_configuration() -> list[int]:
+    try:
+        found = os.stat("config.yaml")
+    except OSError:
+        return []
+    return [found.st_mtime_ns, found.st_size]
 
 
 def _checkout_of(folder: str) -> str:

@@ -353,7 +353,7 @@ def test_blocks_that_a_start_would_not_find_are_a_problem(patient: Patient) -> N
     home = patient.home
     assert level_of(patient, "facts") is Level.OK
     (home.repositories / "project").mkdir(parents=True)
-    home.starts.write_text('{"/work/project": {"claude_code": "project/facts.md"}}')
+    home.starts.write_text('{"checkouts": {"/work/project": {"claude_code": "project/facts.md"}}}')
     assert level_of(patient, "facts") is Level.PROBLEM
     (home.repositories / "project" / "facts.md").write_text("facts")
     assert level_of(patient, "facts") is Level.OK

@@ -145,6 +145,11 @@ def test_what_did_not_arrive_is_taken_back(desk: Desk) -> None:
     assert desk.stored("session.delivery_failed", "failed_topic") == ["session.facts_injected"]
 
 
+def starts_of(desk: Desk) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = json.loads(desk.bench.home.starts.read_text())["checkouts"]
+    return found
+
+
 def spooled_start(desk: Desk, reply: bytes, delivery_id: str = "") -> None:
     start = payload("SessionStart", source="startup", session_id="session-9")
     spooled_file(
@@ -175,7 +180,7 @@ def test_a_repository_that_is_not_trusted_has_no_start_on_disk(desk: Desk) -> No
     desk.work(1, "npm test")
     desk.work(2, "npm test")
     desk.render()
-    assert json.loads(desk.bench.home.starts.read_text()) == {}
+    assert starts_of(desk) == {}
 
 
 def test_the_block_lies_where_the_checkout_leads_to(desk: Desk) -> None:
@@ -183,7 +188,7 @@ def test_the_block_lies_where_the_checkout_leads_to(desk: Desk) -> None:
     desk.work(2, "npm test")
     desk.render()
     home = desk.bench.home
-    (name,) = json.loads(home.starts.read_text())["/home/dev/project"].values()
+    (name,) = starts_of(desk)["/home/dev/project"].values()
     path = home.repositories / name
     assert path.read_text() == BLOCK
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -199,7 +204,7 @@ def test_a_fact_that_the_user_retired_leaves_the_next_block_and_the_disk(desk: D
     desk.render()
     assert desk.stored("microskills.block_rendered", "text") == [BLOCK, ""]
     assert desk.start(3).decision.context == ""
-    assert json.loads(desk.bench.home.starts.read_text()) == {}
+    assert starts_of(desk) == {}
     desk.bench.application.fact_wished(REPOSITORY, desk.bench.at, fact_id=fact_id, pinned=True)
     desk.render()
     assert desk.start(4).decision.context == BLOCK
@@ -230,14 +235,13 @@ def test_what_is_told_from_disk_follows_the_configuration(desk: Desk) -> None:
     desk.work(1, "npm test")
     desk.work(2, "npm test")
     desk.render()
-    starts = desk.bench.home.starts
-    assert json.loads(starts.read_text()) != {}
+    assert starts_of(desk) != {}
     desk.bench.settings = Configuration(everywhere={"microskills": "off"})
     desk.render()
-    assert json.loads(starts.read_text()) == {}
+    assert starts_of(desk) == {}
     desk.bench.settings = Configuration()
     desk.render()
-    assert json.loads(starts.read_text()) != {}
+    assert starts_of(desk) != {}
 
 
 def test_where_time_is_short_one_repository_is_looked_at_and_the_others_later(desk: Desk) -> None:
@@ -245,3 +249,15 @@ def test_where_time_is_short_one_repository_is_looked_at_and_the_others_later(de
         desk.bench.asked.repository = repository
         desk.work(ord(repository[-1]), "npm test")
     assert [desk.keep_up(may_go_on=False) for _ in range(3)] == [1, 1, 0]
+
+
+def test_a_start_on_disk_names_the_configuration_that_it_was_written_under(desk: Desk) -> None:
+    desk.work(1, "npm test")
+    desk.work(2, "npm test")
+    desk.render()
+    starts, config = desk.bench.home.starts, desk.bench.home.config
+    assert json.loads(starts.read_text())["configuration"] == []
+    config.write_text("microskills: envfacts\n")
+    desk.render()
+    found = config.stat()
+    assert json.loads(starts.read_text())["configuration"] == [found.st_mtime_ns, found.st_size]

@@ -30,7 +30,8 @@ def checkout(tmp_path: Path, home: Path) -> Path:
 
 
 def lead_to(home: Path, folder: Path) -> None:
-    starts = {str(folder): {"claude_code": "project-1/claude_code/facts.md"}}
+    checkouts = {str(folder): {"claude_code": "project-1/claude_code/facts.md"}}
+    starts = {"configuration": [], "checkouts": checkouts}
     (home / "repos" / "starts.json").write_text(json.dumps(starts))
 
 
@@ -115,6 +116,13 @@ def test_a_payload_that_names_no_folder_is_given_nothing(
 ) -> None:
     assert checkout.exists()
     assert given(run("SessionStart", payload)) == ""
+
+
+def test_nothing_is_given_once_the_configuration_has_changed(
+    run: Callable[..., subprocess.CompletedProcess[bytes]], home: Path, checkout: Path
+) -> None:
+    (home / "config.yaml").write_text("microskills: off\n")
+    assert given(run("SessionStart", started(checkout))) == ""
 
 
 def test_what_could_not_be_spooled_is_not_given(
