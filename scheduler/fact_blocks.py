@@ -159,7 +159,7 @@ class StartsOnDisk:
         write_cache(self.home.starts, json.dumps(content, sort_keys=True).encode())
 
     def stamp(self) -> list[int]:
-        """Return what tells the configuration's file from a later one: a start is given under its own alone."""
+        """Return what tells the file of the configuration from a later one."""
         try:
             found = self.home.config.stat()
         except OSError:
