@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "daemon": ("daemon", "Run, start or stop the background daemon."),
     "config": ("config", "Show and change the settings."),
     "audit": ("audit", "Read the history of events."),
+    "facts": ("facts", "Show and judge what sessions found out about a repository."),
     "context": ("context", "Show what really entered the context, or count it."),
     "rebuild": ("rebuild", "Make the views anew from the events."),
     "verdict": ("verdict", "Say what recorded shell calls prove about the tests."),

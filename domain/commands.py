@@ -41,7 +41,8 @@ class Delivery:
         delivery_id: random, given by the hook client; the same when the call is stored twice.
         at: the hook's time.
         via: the registration it came through: plugin, settings, repository, or empty.
-        answered: True when the hook client has already given its (empty) answer by itself.
+        answered: True when the hook client has already given its answer by itself.
+        given: the facts block in that answer, read from disk; else empty.
 
     """
 
@@ -49,6 +50,7 @@ class Delivery:
     at: datetime
     via: str = ""
     answered: bool = False
+    given: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class StartSession:
-    """A session starts, resumes, or starts anew after a compaction."""
+    """
+    A session starts, resumes, or starts anew after a compaction.
+
+    Attributes:
+        source: what the agent says of it.
+        reassembles: whether the agent puts its context together anew each time, instead of replaying its log.
+
+    """
 
     source: str
     model: str = ""
@@ -69,11 +78,12 @@ class StartSession:
     seconds_since_last_response: float | None = None
     context_tokens: int | None = None
     cache_expired: bool | None = None
+    reassembles: bool = False
 
     @property
-    def is_resume(self) -> bool:
-        """Whether the agent goes on with what it had."""
-        return self.source in {"resume", "compact"}
+    def begins_anew(self) -> bool:
+        """Whether the model starts without what an earlier start was given; a resumed session replays it."""
+        return self.source in {"startup", "clear", "compact"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from tokeneconomizer.domain.guard.decide import Hint, Redirect, decide
 from tokeneconomizer.domain.guard.gate import far_outside
 from tokeneconomizer.domain.guard.limits import Limits
 from tokeneconomizer.domain.labels import label
+from tokeneconomizer.domain.microskills import NO_BLOCK, GivenBlock
 from tokeneconomizer.domain.redaction import scrub
 from tokeneconomizer.domain.session import Session
 
@@ -56,6 +57,7 @@ class Rules:
         language: `en` or `zh`, for what is said.
         echo_hint: whether the model has to repeat a hint, because the agent hides it.
         home: the user's home folder, shortened in stored command lines.
+        block_at: the facts block for a start in a place; asked only where a start is to be given one.
         accounting: how ended turns are accounted; None in a replay, which is about the guard alone.
 
     """
@@ -65,6 +67,7 @@ class Rules:
     language: str = "en"
     echo_hint: bool = False
     home: str = ""
+    block_at: Callable[[Place], GivenBlock] = lambda _: NO_BLOCK
     accounting: Accounting | None = None
 
 
@@ -132,7 +135,19 @@ def _stored_already(session: Session, delivery: Delivery) -> Outcome:
             failed_version=version,
             reason="the hook client answered by itself",
         )
+    if said and delivery.given:
+        _inject(session, replace(delivery, delivery_id=""), GivenBlock(delivery.given))
     return Outcome(session if said else None, NOTHING, dropped)
+
+
+def _inject(session: Session, delivery: Delivery, block: GivenBlock) -> None:
+    session.trigger_event(
+        happened.FactsInjected,
+        timestamp=delivery.at,
+        delivery_id=delivery.delivery_id,
+        text=block.text,
+        block_version=block.version,
+    )
 
 
 class _Handling:
@@ -181,7 +196,8 @@ class _Handling:
 
     def _start(self, session: Session | None, step: StartSession) -> Outcome:
         if session is None:
-            return Outcome(self._begin(step), NOTHING)
+            session = self._begin(step)
+            return Outcome(session, self._give_facts(session, step))
         if self._is_repeated(session, self._content_of_start(step)):
             return Outcome(None, NOTHING, dropped="the same start came through another registration")
         if step.source != "compact":
@@ -196,7 +212,22 @@ class _Handling:
             content_hash=self._content_of_start(step),
             limits=self._rules.limits.to_json(),
         )
-        return Outcome(session, NOTHING)
+        return Outcome(session, self._give_facts(session, step))
+
+    def _give_facts(self, session: Session, step: StartSession) -> Decision:
+        if step.reassembles and session.first_facts.text:
+            # The same bytes as at its start, whatever became of the facts: the prompt cache holds them.
+            return Decision(context=session.first_facts.text)
+        if session.agent_id or not step.begins_anew or (self._delivery.answered and not self._delivery.given):
+            return NOTHING
+        block = self._rules.block_at(Place(session.repository, session.checkout))
+        if self._delivery.answered and block.text != self._delivery.given:
+            # The hook client gave what lay on disk then.
+            block = GivenBlock(self._delivery.given)
+        if not block.text:
+            return NOTHING
+        _inject(session, self._delivery, block)
+        return Decision(context=block.text)
 
     def _store_calls_cut_off(self, session: Session) -> None:
         """Store the open turn's calls that no hook told, because the user interrupted them."""

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from eventsourcing.domain import Aggregate
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
 NAMESPACE = uuid5(NAMESPACE_URL, "tokeneconomizer:microskills")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBlock:
+    """
+    A block as a session's start is given it.
+
+    Attributes:
+        version: of its BlockRendered event in the repository's stream; 0 where that cannot be told.
+
+    """
+
+    text: str = ""
+    version: int = 0
+
+
+NO_BLOCK = GivenBlock()
 
 
 class MicroskillsEvent(Aggregate.Event):
@@ -29,6 +51,10 @@ class BlockRendered(MicroskillsEvent):
     """Canonical JSON: the facts with their evidence."""
     log_position: int
     rule_version: int
+
+    def apply(self, aggregate: Microskills) -> None:
+        """Make it the repository's block."""
+        aggregate.block = GivenBlock(self.text, self.originator_version)
 
 
 class FactPinned(MicroskillsEvent):
@@ -73,7 +99,17 @@ class Microskills(Aggregate):
     FactProposed = FactProposed
     IdentityLinked = IdentityLinked
 
+    def __init__(self, repository: str) -> None:
+        self.repository = repository
+        self.block = NO_BLOCK
+
     @staticmethod
     def create_id(repository: str) -> UUID:
         """Return the stream id."""
         return uuid5(NAMESPACE, repository)
+
+    @classmethod
+    def open(cls, repository: str, timestamp: datetime) -> Self:
+        """Begin the stream of a repository."""
+        stream_id = cls.create_id(repository)
+        return cls._create(cls.Created, id=stream_id, timestamp=timestamp, repository=repository)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from eventsourcing.domain import Aggregate
@@ -78,6 +78,13 @@ def _reacts_to(event: type[happened.SessionEvent]) -> Callable[[Reaction], React
     return register
 
 
+class FirstFacts(NamedTuple):
+    """The block that a session got at its start, and the version of its event; empty where it got none."""
+
+    text: str = ""
+    version: int = 0
+
+
 class Session(Aggregate):
     """One agent's session, or one sub-agent within it."""
 
@@ -116,6 +123,7 @@ class Session(Aggregate):
         self.contents: dict[str, float] = {}
         self.called: dict[str, happened.ToolCalled] = {}
         self.said: dict[int, tuple[str, str]] = {}
+        self.first_facts = FirstFacts()
         self.end_is_stored = False
         self.start_was_seen = False
         self.judge_calls = 0
@@ -162,6 +170,7 @@ class Session(Aggregate):
             "returned": list(self.returned),
             "contents": self.contents,
             "said": [[version, *said] for version, said in self.said.items()],
+            "first_facts": list(self.first_facts),
             "end_is_stored": self.end_is_stored,
             "start_was_seen": self.start_was_seen,
             "judge_calls": self.judge_calls,
@@ -183,6 +192,7 @@ class Session(Aggregate):
         session.returned = dict.fromkeys(state["returned"])
         session.contents = dict(state["contents"])
         session.said = {version: (topic, delivery_id) for version, topic, delivery_id in state["said"]}
+        session.first_facts = FirstFacts(*state["first_facts"])
         session.end_is_stored = state["end_is_stored"]
         session.start_was_seen = state["start_was_seen"]
         session.judge_calls = state["judge_calls"]
@@ -240,6 +250,11 @@ class Session(Aggregate):
         self.end_is_stored = False
         self.limits = Limits.from_json(event.limits)
         self._remember_content(event.content_hash, event.timestamp)
+
+    @_reacts_to(happened.FactsInjected)
+    def _on_facts_injected(self, event: happened.FactsInjected) -> None:
+        if not self.first_facts.text:
+            self.first_facts = FirstFacts(event.text, event.originator_version)
 
     @_reacts_to(happened.PromptSubmitted)
     def _on_prompt_submitted(self, event: happened.PromptSubmitted) -> None:
@@ -315,6 +330,8 @@ class Session(Aggregate):
     @_reacts_to(happened.DeliveryFailed)
     def _on_delivery_failed(self, event: happened.DeliveryFailed) -> None:
         self.said.pop(event.failed_version, None)
+        if event.failed_version == self.first_facts.version:
+            self.first_facts = FirstFacts()
         self.turn.forget_undelivered(event.failed_version)
         if self.turn.is_open:
             self.phase = Phase.REDIRECTED if self.turn.redirects else Phase.WORKING

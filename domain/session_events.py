@@ -72,7 +72,7 @@ class FactsInjected(SessionEvent):
     TOPIC = "session.facts_injected"
     text: str
     block_version: int
-    """Version of the BlockRendered event in the repository's Microskills stream."""
+    """Version of the BlockRendered event in the repository's stream; 0 where an older block lay on disk."""
 
 
 class PromptSubmitted(SessionEvent):

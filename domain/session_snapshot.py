@@ -16,7 +16,7 @@ from eventsourcing.utils import resolve_topic
 if TYPE_CHECKING:
     from tokeneconomizer.domain.session import Session
 
-STATE_VERSION = 4
+STATE_VERSION = 5
 """Raise it with every change of `Session.state`."""
 
 

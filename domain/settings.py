@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.errors import BadSetting
+from tokeneconomizer.domain.facts.limits import BLOCK_CHARACTERS
 from tokeneconomizer.domain.guard import limits as guard
 
 if TYPE_CHECKING:
@@ -145,7 +146,6 @@ SETTINGS: tuple[Setting, ...] = (
         "envfacts",
         "tell the next session what earlier ones had to find out",
         ("off", "envfacts", "full"),
-        in_use=False,
     ),
     Setting(
         "toolprune",
@@ -155,13 +155,18 @@ SETTINGS: tuple[Setting, ...] = (
         in_use=False,
     ),
     Setting("judge", "off", "ask the user's own agent whether a turn is stuck", ("off", "auto")),
-    Setting("trust", "no", "treat the repository as trusted", ("yes", "no"), per_host=False, in_use=False),
+    Setting("trust", "no", "treat the repository as trusted", ("yes", "no"), per_host=False),
     Setting("prune.min_prompts", 10, "prompts without a use before a tool counts as unused", in_use=False),
     Setting("prune.min_sessions", 2, "sessions that these prompts must come from", in_use=False),
     Setting("prune.single_prompt_sessions", 5, "single-prompt sessions that count as much", in_use=False),
     Setting("prune.idle_minutes", 60, "idle minutes before a list is written", in_use=False),
     Setting(
-        "facts.block_characters", 1_500, "size of the facts block", minimum=200, maximum=4_000, in_use=False
+        "facts.block_characters",
+        BLOCK_CHARACTERS,
+        "size of the facts block",
+        minimum=200,
+        maximum=4_000,
+        per_host=False,
     ),
 )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
 
     from tokeneconomizer.domain.commands import HookCommand
     from tokeneconomizer.domain.decisions import Decision
     from tokeneconomizer.domain.digests import Call
+    from tokeneconomizer.hosts.log_format import AgentHomes
 
 
 class Host(Protocol):
@@ -42,6 +44,18 @@ class Host(Protocol):
 
     def calls_of_turn(self, transcript_tail: bytes, prompt_id: str) -> tuple[Call, ...]:
         """Return the calls with results that the agent's log has for one prompt, in order."""
+        ...
+
+    def context_in(self, reply: bytes) -> str:
+        """Return the context for the model that a reply holds; empty where it holds none."""
+        ...
+
+    def trust_file(self, homes: AgentHomes) -> Path:
+        """Return the file in which the agent notes the folders that its user trusts."""
+        ...
+
+    def trusts(self, content: bytes, folders: Collection[str]) -> bool:
+        """Return whether that file's content says that one of the folders is trusted."""
         ...
 
     def hides_hints(self, transcript_tail: bytes) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.projections import accounting, audit, counters, envelope
+from tokeneconomizer.projections import accounting, audit, counters, envelope, microskills
 
 if TYPE_CHECKING:
     from tokeneconomizer.projections.view import Projection
 
-PROJECTIONS: tuple[Projection, ...] = (counters, audit, accounting, envelope)
+PROJECTIONS: tuple[Projection, ...] = (counters, audit, accounting, envelope, microskills)

@@ -19,6 +19,7 @@ from tokeneconomizer.domain import session_events as happened
 from tokeneconomizer.domain.ending import account_again, archive_silent
 from tokeneconomizer.domain.guard.envelope import with_envelope
 from tokeneconomizer.domain.handle import Rules, handle
+from tokeneconomizer.domain.microskills import NO_BLOCK, GivenBlock, Microskills, MicroskillsEvent
 from tokeneconomizer.domain.missed_calls import store_missed
 from tokeneconomizer.domain.session import Phase, Session
 from tokeneconomizer.domain.session_snapshot import SessionSnapshot
@@ -108,6 +109,7 @@ class Surroundings:
         settled: the command with what the agent's own log says better than its hook; it is told the prompt of
             the turn that is open, or an empty text.
         hides_hints: whether a session's agent hides messages from its user.
+        may_give_facts: whether an agent's sessions in a place are given facts.
         accounting: how the ended turns of a host are accounted.
 
     """
@@ -115,6 +117,7 @@ class Surroundings:
     place_of: Callable[[str], Place]
     settled: Callable[[HookCommand, str], HookCommand]
     hides_hints: Callable[[HookCommand], bool]
+    may_give_facts: Callable[[str, Place], bool] = lambda _host, _place: False
     accounting: Callable[[str], Accounting | None] = lambda _host: None
 
 
@@ -306,6 +309,29 @@ class Application:
             changed += 1
         return changed
 
+    def block_rendered(
+        self, repository: str, at: datetime, *, text: str, facts: str, log_position: int, rules: int
+    ) -> None:
+        """Store the block that the next sessions of a repository are given."""
+        fields = {"text": text, "facts": facts, "log_position": log_position, "rule_version": rules}
+        self._learn(repository, Microskills.BlockRendered, at, **fields)
+
+    def fact_wished(self, repository: str, at: datetime, *, fact_id: str, pinned: bool) -> None:
+        """Store that the user wants a fact to stay, or gone."""
+        event = Microskills.FactPinned if pinned else Microskills.FactRetiredByUser
+        self._learn(repository, event, at, fact_id=fact_id)
+
+    def identity_linked(self, repository: str, other: str, at: datetime) -> None:
+        """Store that a repository is the same as one with another identity."""
+        self._learn(repository, Microskills.IdentityLinked, at, other_repository=other)
+
+    def _learn(self, repository: str, event: type[MicroskillsEvent], at: datetime, **fields: object) -> None:
+        stream_id = Microskills.create_id(repository)
+        found = self._find(Microskills, stream_id) or Microskills.open(repository, at)
+        with self._whole_or_forgotten(stream_id):
+            found.trigger_event(event, timestamp=at, **fields)
+            self._store.save(found)
+
     def known_policies(self, host: str) -> dict[str, str]:
         """Return the policies last stored for a host, by `policy_name`."""
         setup = self._find(Setup, Setup.create_id(host))
@@ -343,8 +369,15 @@ class Application:
             echo_hint=echo == "always"
             or (echo == "auto" and may_hint and self._surroundings.hides_hints(command)),
             home=self._user.home,
+            block_at=lambda place: self._block_at(host, place),
             accounting=self._surroundings.accounting(host),
         )
+
+    def _block_at(self, host: str, place: Place) -> GivenBlock:
+        if not self._surroundings.may_give_facts(host, place):
+            return NO_BLOCK
+        found = self._find(Microskills, Microskills.create_id(place.repository))
+        return NO_BLOCK if found is None else found.block
 
     def _snapshot_when_due(self, session: Session) -> None:
         events = session.version - session.snapshot_version

@@ -14,11 +14,13 @@ from tokeneconomizer.hosts.table import HOSTS
 from tokeneconomizer.scheduler.accounting_hosts import AccountingHosts
 from tokeneconomizer.scheduler.application import Application, Surroundings, User
 from tokeneconomizer.scheduler.envelopes import Envelopes
+from tokeneconomizer.scheduler.fact_policy import FactPolicy
 from tokeneconomizer.scheduler.foreign_files import end_of
 from tokeneconomizer.scheduler.live_configuration import LiveConfiguration
 from tokeneconomizer.scheduler.places import CEILING_VARIABLE, place_of
 from tokeneconomizer.scheduler.store import EventStore
 from tokeneconomizer.scheduler.store_guard import refuse_damaged
+from tokeneconomizer.scheduler.trust import AgentTrust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +47,7 @@ class Parts:
     application: Application
     configuration: LiveConfiguration
     envelopes: Envelopes
+    facts: FactPolicy
 
 
 def build(
@@ -70,6 +73,7 @@ def build(
     ceilings = os.environ.get(CEILING_VARIABLE, "")
     configuration = LiveConfiguration(home.config, log)
     envelopes = Envelopes()
+    facts = FactPolicy(configuration, AgentTrust(environments).trusts)
     store = EventStore(home.events, key)
     application = Application(
         store,
@@ -79,12 +83,13 @@ def build(
             place_of=lambda folder: place_of(folder, user_home, ceilings),
             settled=settled,
             hides_hints=hides_hints,
+            may_give_facts=lambda host, place: not facts.refusal(host, place),
             accounting=AccountingHosts(Path.home(), environments).of,
         ),
         User(user_home, os.environ.get("LC_ALL") or os.environ.get("LANG", "")),
         envelopes,
     )
-    return Parts(store, application, configuration, envelopes)
+    return Parts(store, application, configuration, envelopes, facts)
 
 
 def settled(command: HookCommand, open_prompt: str) -> HookCommand:

@@ -29,6 +29,7 @@ POLICIES_CHANGED = "policies_changed"
 SETUP_CHANGED = "setup_changed"
 STORE_IMPORTED = "store_imported"
 CALLS_MISSED = "calls_missed"
+FACT_WISHED = "fact_wished"
 
 
 class MissedCalls(msgspec.Struct):
@@ -85,6 +86,14 @@ def execute(parts: Parts, request: Mapping[str, object]) -> dict[str, object]:
         key = SessionKey(missed.host, missed.session_id, missed.agent_id)
         turn = LoggedTurn(missed.turn, missed.at, missed.calls, missed.told, missed.opened_version)
         return {"stored": parts.application.calls_missed(key, turn)}
+    if name == FACT_WISHED:
+        parts.application.fact_wished(
+            str(request.get("repository", "")),
+            now,
+            fact_id=str(request.get("fact_id", "")),
+            pinned=request.get("pinned") is True,
+        )
+        return {"stored": 1}
     message = f"the daemon knows no command `{name}`: `te daemon stop`, so that the new program starts"
     raise TokeneconomizerError(message)
 

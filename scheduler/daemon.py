@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import sys
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -25,9 +26,11 @@ shield()
 from apscheduler.schedulers.asyncio import AsyncIOScheduler  # noqa: E402 - after shield
 
 from tokeneconomizer.domain.errors import DaemonRunning, TokeneconomizerError  # noqa: E402
+from tokeneconomizer.projections import microskills  # noqa: E402
 from tokeneconomizer.scheduler import control  # noqa: E402
 from tokeneconomizer.scheduler.building import build  # noqa: E402
 from tokeneconomizer.scheduler.due import may_end, read_clocks, silent_before  # noqa: E402
+from tokeneconomizer.scheduler.fact_blocks import FactBlocks  # noqa: E402
 from tokeneconomizer.scheduler.folding import Folding  # noqa: E402
 from tokeneconomizer.scheduler.home import Home  # noqa: E402
 from tokeneconomizer.scheduler.judging import Judging  # noqa: E402
@@ -56,6 +59,9 @@ if TYPE_CHECKING:
 TICK_S = 30
 """Nothing that a timer does is needed sooner."""
 
+RENDERING_S_MAX = 0.02
+"""After an import many repositories are due: each takes milliseconds, and hooks wait meanwhile."""
+
 STAY_FLAG = "--stay"
 """Given by a service manager, which would take the daemon's own end for a failure."""
 
@@ -77,6 +83,7 @@ class Work:
     rebuilding: Rebuilding
     sweeping: Sweeping
     judging: Judging
+    facts: FactBlocks
 
 
 class Daemon:
@@ -113,6 +120,7 @@ class Daemon:
             folding=folding,
             trouble=trouble,
             rebuilding=Rebuilding(self._home, self._log, folding.soon),
+            facts=FactBlocks(self._home, parts.application, parts.facts),
             sweeping=Sweeping(self._home, self._log, self._environments, folding.soon, self._last_call.wall),
             judging=Judging(
                 parts.application,
@@ -182,6 +190,7 @@ class Daemon:
             ("spool", lambda: work.spool.drain(work.calls, by_names=True)),
             ("policies", lambda: control.store_policies(work.parts, datetime.now(UTC))),
             ("sessions", lambda: self._archive_or_end(work)),
+            ("facts", lambda: self._render_facts(work)),
             ("views", work.rebuilding.start_if_due),
             ("logs", lambda: work.sweeping.start_if_due(datetime.now(UTC), self._last_call.wall)),
         )
@@ -195,6 +204,14 @@ class Daemon:
                     work.trouble.met(error)
                 else:
                     self._log.exception("timer failed", timer=name)
+
+    def _render_facts(self, work: Work) -> None:
+        with work.folding.asked(microskills) as connection:
+            if connection is None:
+                return
+            end = time.monotonic() + RENDERING_S_MAX
+            if work.facts.keep_up(connection, datetime.now(UTC), lambda: time.monotonic() < end):
+                work.folding.soon()
 
     def _archive_or_end(self, work: Work) -> None:
         answers = work.folding.answers()

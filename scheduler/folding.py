@@ -7,11 +7,13 @@ The views of another schema are left to a rebuild; they answer meanwhile.
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.errors import StoreDamaged, TokeneconomizerError
 from tokeneconomizer.projections import counters, envelope
+from tokeneconomizer.projections.errors import ViewUnusable
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.switch import is_superseded, open_view
 from tokeneconomizer.projections.table import PROJECTIONS
@@ -19,7 +21,8 @@ from tokeneconomizer.projections.view import said_in_words
 from tokeneconomizer.scheduler.envelopes import Envelopes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import sqlite3
+    from collections.abc import Callable, Iterator
 
     import structlog
 
@@ -84,8 +87,8 @@ class Folding:
     def answers(self) -> Answers | None:
         """Return what the views know, or None while they are behind the events or cannot be used."""
         try:
-            view = self._view_of(counters)
-            if view.is_outdated or view.position() < self._events.last_position():
+            view = self._up_to_date(counters)
+            if view is None:
                 return None
             with said_in_words(view.path, view.projection):
                 connection = view.connection()
@@ -96,6 +99,23 @@ class Folding:
         except TokeneconomizerError as error:
             self._tell("view not asked", counters, error)
             return None
+
+    @contextmanager
+    def asked(self, projection: Projection) -> Iterator[sqlite3.Connection | None]:
+        """Give what a view's queries run on, or None while it is behind the events or cannot be used."""
+        try:
+            view = self._up_to_date(projection)
+            if view is None:
+                yield None
+                return
+            with said_in_words(view.path, view.projection):
+                yield view.connection()
+        except ViewUnusable as error:
+            self._tell("view not asked", projection, error)
+
+    def _up_to_date(self, projection: Projection) -> View | None:
+        view = self._view_of(projection)
+        return None if view.is_outdated or view.position() < self._events.last_position() else view
 
     def close(self) -> None:
         """Let go of the views and the log."""

@@ -81,6 +81,16 @@ class Home:
         return self.root / "cache"
 
     @property
+    def repositories(self) -> Path:
+        """What each repository's sessions are told, by repository and agent."""
+        return self.root / "repos"
+
+    @property
+    def starts(self) -> Path:
+        """Leads from a checkout to what its sessions are told, for the hook client without a daemon."""
+        return self.root / "repos" / "starts.json"
+
+    @property
     def installed(self) -> Path:
         """What `te setup` wrote into agents' files, so that exactly that can be removed."""
         return self.root / "installed.json"

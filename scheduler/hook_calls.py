@@ -44,6 +44,7 @@ class HookCall:
 
     Attributes:
         answered: True for spooled calls, whose agent got its reply from the hook client.
+        reply: that reply; empty for others.
 
     """
 
@@ -54,6 +55,7 @@ class HookCall:
     delivery_id: str
     payload: bytes
     answered: bool = False
+    reply: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,10 @@ class HookCalls:
                 "payload dropped", reason=str(error), host=call.host, hook=call.event, bytes=len(call.payload)
             )
             return HookReply(empty_reply(call.event))
-        delivery = Delivery(call.delivery_id, self._time_of(call), call.via, answered=call.answered)
+        given = host.context_in(call.reply) if call.answered else ""
+        delivery = Delivery(
+            call.delivery_id, self._time_of(call), call.via, answered=call.answered, given=given
+        )
         answer = self._application.handle(command, delivery)
         if answer.dropped:
             self._log.info(

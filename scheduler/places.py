@@ -43,6 +43,13 @@ def place_of(folder: str, user_home: str, ceilings: str = "") -> Place:
     return Place(repository=repository, checkout=str(checkout))
 
 
+def main_checkout_of(checkout: str) -> str:
+    """Return the checkout that a worktree belongs to; the checkout itself where it is none."""
+    git_folder = _git_folder(Path(checkout))
+    common = _real(str(_common_folder(git_folder)))
+    return str(Path(common).parent) if common.endswith("/.git") else checkout
+
+
 def _checkout_above(start: str, stops: set[str]) -> Path | None:
     for folder in [Path(start), *Path(start).parents]:
         # A home folder kept in git is no repository of the projects below it; when it is the

@@ -152,6 +152,7 @@ def _read(path: Path) -> HookCall:
         delivery_id=spooled.delivery_id,
         payload=spooled.payload,
         answered=True,
+        reply=spooled.reply,
     )
 
 

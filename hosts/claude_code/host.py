@@ -2,6 +2,17 @@
 
 from tokeneconomizer.hosts.claude_code.log_tail import calls_of_turn, settled
 from tokeneconomizer.hosts.claude_code.payload import NAME, decode
-from tokeneconomizer.hosts.claude_code.reply import encode, hides_hints
+from tokeneconomizer.hosts.claude_code.reply import context_in, encode, hides_hints
+from tokeneconomizer.hosts.claude_code.trust import trust_file, trusts
 
-__all__ = ["NAME", "calls_of_turn", "decode", "encode", "hides_hints", "settled"]
+__all__ = [
+    "NAME",
+    "calls_of_turn",
+    "context_in",
+    "decode",
+    "encode",
+    "hides_hints",
+    "settled",
+    "trust_file",
+    "trusts",
+]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 else:
     import _signal  # the builtin part: `signal` makes enumerations first
 
+# The only events that are answered with more than nothing.
+SESSION_START_EVENTS = ("SessionStart", "sessionStart", "session_start")
 # A crowd of sessions that finds no daemon must not start a crowd of daemons; one has long been up by then.
 DAEMON_START_INTERVAL_S = 5
 # Weeks of work without a daemon. Beyond these the disk is worth more than the history.
@@ -40,20 +42,40 @@ class SpoolFullError(Exception):
     """The spool holds as much as it may; the daemon has to be started to empty it."""
 
 
-def keep(call: "Call", reply: bytes, error: BaseException) -> None:
-    """Spool the payload with the reply that is about to be given, and log why. Needs a home that is ours."""
+def keep(call: "Call", error: BaseException) -> bytes:
+    """Return the reply to give; spool the payload with it, and log why. Needs a home that is ours."""
     _enter_home(call.home)
     if type(error).__name__ == "DeadlineError":
         _mark_as_slow()
     failures = [error]
+    reply = _reply_from_disk(call, failures)
     payload = b"".join(call.chunks)
     # Of an oversized payload nothing is kept, and an empty one names no session.
     if payload:
         try:
             _spool(call, reply, payload)
         except Exception as spool_error:
+            # What is not kept is not given: each injection is an event.
+            reply = call.empty_reply
             failures.append(spool_error)
     _log(call, failures)
+    return reply
+
+
+def _reply_from_disk(call: "Call", failures: list[BaseException]) -> bytes:
+    if call.event not in SESSION_START_EVENTS or call.oversize:
+        return call.empty_reply
+    try:
+        if TYPE_CHECKING or __package__:
+            from tokeneconomizer.hosts.hook import hook_facts  # noqa: PLC0415 - for starts only
+        else:
+            import hook_facts  # noqa: PLC0415 - as above
+        return hook_facts.reply_to(call) or call.empty_reply
+    except FileNotFoundError:
+        return call.empty_reply
+    except Exception as facts_error:
+        failures.append(facts_error)
+        return call.empty_reply
 
 
 def start_daemon_once(home: bytes) -> None:

@@ -271,14 +271,14 @@ def _cold_path() -> "ModuleType":
 
 def _answer_without_daemon(call: Call, error: BaseException) -> None:
     """Spool first, then reply: a payload whose reply was given is not lost to a kill in between."""
-    cold = None
+    cold, reply = None, call.empty_reply
     try:
         with Deadline(COLD_DEADLINE_S):
             cold = _cold_path()
-            cold.keep(call, call.empty_reply, error)
+            reply = cold.keep(call, error)
     except BaseException:
         pass
-    _write_reply(call.empty_reply)
+    _write_reply(reply)
     # A daemon that is slow or confused is there: a second one would not help.
     if cold is not None and call.connecting and isinstance(error, OSError):
         with Deadline(COLD_DEADLINE_S):

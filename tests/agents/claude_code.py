@@ -187,9 +187,9 @@ class Sandbox:
             for index, prompt in enumerate(prompts)
         ]
 
-    def open_terminal(self, *flags: str) -> Terminal:
-        """Start the agent in a terminal, as a user who knows it and trusts the folder does."""
-        self._write_terminal_state()
+    def open_terminal(self, *flags: str, trusted: bool = True) -> Terminal:
+        """Start the agent in a terminal, as a user who knows it does; who trusts the folder, or is asked."""
+        self.trust_project(trusted=trusted)
         # The default there is an automatic mode whose check needs the real server.
         arguments = [str(self.binary), "--permission-mode", "acceptEdits", *flags]
         return Terminal(arguments, self.project, self.environment())
@@ -257,15 +257,16 @@ class Sandbox:
             environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.home), **identity}
             subprocess.run([git, *arguments], cwd=self.project, env=environment, check=True)
 
-    def _write_terminal_state(self) -> None:
+    def trust_project(self, *, trusted: bool = True) -> None:
+        """Write what the agent notes of a user who knows it, and has accepted its trust dialog here."""
         path = self.home / ".claude.json"
         state: JsonObject = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        noted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         state |= {
             "hasCompletedOnboarding": True,
             "theme": "dark",
             "customApiKeyResponses": {"approved": [FAKE_KEY[-KEY_TAIL_CHARACTERS:]], "rejected": []},
-            "projects": {str(self.project): trusted},
+            "projects": {str(self.project): noted} if trusted else {},
         }
         path.write_text(json.dumps(state), encoding="utf-8")
 

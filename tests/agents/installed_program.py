@@ -84,6 +84,19 @@ class Program:
             connection.close()
         return [event for event in stored if not topic or event.topic == f"session.{topic}"]
 
+    def learn(self, project: Path) -> str:
+        """Have what sessions taught rendered now, and return the block."""
+        self.te("facts", "list", "--repo", str(project))  # brings the view up to date
+        self.stop()
+        self.start()
+        deadline = time.monotonic() + SETTLING_S_MAX
+        while not (
+            blocks := [event for event in self.events() if event.topic == "microskills.block_rendered"]
+        ):
+            assert time.monotonic() < deadline, "no block was rendered"
+            time.sleep(POLL_S)
+        return str(blocks[-1].data["text"])
+
     def summary(self) -> str:
         """Return how many events of each kind are stored, for the ledger."""
         counts: dict[str, int] = {}

@@ -161,6 +161,28 @@ RESUME = Scenario(
     ),
 )
 
+GREEN_TESTS = "python3 -m unittest tests.test_pricing -k gross"
+
+_SUMMARY = "Your task is to create a detailed summary"
+
+
+def _runs_green_tests() -> tuple[Reply, ...]:
+    return step(bash(GREEN_TESTS, "Run some tests")), step(say("They pass."))
+
+
+# Two sessions that find out how the tests run; what comes then is told at its start.
+TAUGHT = Scenario(
+    name="facts",
+    prompts=("Run some tests.", "Run some tests once more."),
+    replies=(
+        *_runs_green_tests(),
+        *_runs_green_tests(),
+        step(say("<summary>Tests were run.</summary>"), match=Match(has_tools=None, anywhere=_SUMMARY)),
+        *_runs_green_tests(),
+        *_runs_green_tests(),
+    ),
+)
+
 # What the demo shows: the loop, then a second prompt that points at the cause.
 DEMO = Scenario(
     name="demo",

@@ -35,6 +35,7 @@ CONTROL_SEQUENCE = re.compile(
 )
 ENTER = "\r"
 ESCAPE = "\x1b"
+DOWN = "\x1b[B"
 
 
 class ScreenError(Exception):

@@ -29,10 +29,11 @@ from scenarios import (
     PARALLEL_MIXED,
     RESUME,
     SUBAGENT,
+    TAUGHT,
     Scenario,
 )
 from smoke_ledger import LedgerRow, add_row
-from terminal import ESCAPE
+from terminal import DOWN, ENTER, ESCAPE
 
 from tokeneconomizer.scheduler.lock import held
 
@@ -44,6 +45,9 @@ USERS_OWN_SETTINGS = """{
   "enabledPlugins": { "other@market": false },
   "note": "caf\\u00e9 \\/ ok"
 }"""
+
+
+DIALOG_S = 1.0  # what is pressed while a dialog is still being painted is not heard
 
 
 class Lab:
@@ -395,3 +399,102 @@ def test_tokens_and_history_read_from_the_log_are_what_really_happened(
     assert sorted(called) == lab.calls_in_requests()
     assert (again["events"], again["skipped_lines"]) == (0, 0)
     lab.note(f"history: {imported['turns']} turns, {imported['replies']} replies, tokens as sent")
+
+
+def taught(lab: Lab) -> str:
+    """Let two sessions find out something, and return the block for the next one."""
+    lab.program.install()
+    lab.program.start()
+    for prompt in lab.scenario.prompts:
+        lab.sandbox.run(prompt, *lab.scenario.flags)
+    return lab.program.learn(lab.sandbox.project)
+
+
+def times_told(request: LoggedRequest, block: str) -> int:
+    """How often a request holds the block."""
+    return json.dumps(request.body, ensure_ascii=False).count(json.dumps(block, ensure_ascii=False)[1:-1])
+
+
+def test_facts_are_in_the_first_request_and_nothing_is_added_on_resume_and_fork(make_lab: MakeLab) -> None:
+    lab = make_lab(TAUGHT)
+    with lab.server:
+        block = taught(lab)
+        lab.program.te("config", "set", "trust", "yes", "--repo", str(lab.sandbox.project))
+        untold = len(lab.requests())
+        flags = lab.scenario.flags
+        lab.sandbox.run("Which test fails?", *flags)
+        lab.sandbox.run("And what does git say?", *flags, "--continue")
+        lab.sandbox.run("Once more.", *flags, "--continue", "--fork-session")
+
+    assert "`python3 -m unittest tests.test_pricing -k gross`" in block
+    before, after = lab.requests()[:untold], lab.requests()[untold:]
+    assert {times_told(request, block) for request in before} == {0}
+    assert len(after) >= 3
+    assert {times_told(request, block) for request in after} == {1}
+    assert [event.data["text"] for event in lab.program.events("facts_injected")] == [block]
+    assert [event.data["source"] for event in lab.program.events("started")][-1] == "fork"
+    assert_prefixes_are_untouched(lab)
+    lab.note("facts in the first request, nothing added on resume and fork, prefixes identical")
+
+
+def test_facts_are_given_again_after_compaction_and_clear(make_lab: MakeLab) -> None:
+    lab = make_lab(TAUGHT)
+    with lab.server:
+        block = taught(lab)
+        lab.program.te("config", "set", "trust", "yes", "--repo", str(lab.sandbox.project))
+        untold = len(lab.requests())
+        prompts = ("Which test fails?", "/compact", "And now?", "/clear", "And what does git say?")
+        lab.sandbox.run_turns(prompts, *lab.scenario.flags)
+
+    after = lab.requests()[untold:]
+    assert {times_told(request, block) for request in after} == {1}
+    assert [event.data["text"] for event in lab.program.events("facts_injected")] == [block] * 3
+    sources = [event.data["source"] for event in lab.program.events("resumed")]
+    sources += [event.data["source"] for event in lab.program.events("started")]
+    assert {"compact", "clear"} <= set(map(str, sources))
+    assert_prefixes_are_untouched(lab)
+    lab.note("facts again after compaction and clear, each time once")
+
+
+def test_facts_are_given_from_disk_while_no_daemon_can_start(make_lab: MakeLab) -> None:
+    lab = make_lab(TAUGHT)
+    with lab.server:
+        lab.sandbox.trust_project()
+        block = taught(lab)
+        lab.program.stop()
+        untold = len(lab.requests())
+        with no_daemon_can_start(lab.program):
+            lab.sandbox.run("Which test fails?", *lab.scenario.flags)
+        lab.program.settle()
+
+    assert {times_told(request, block) for request in lab.requests()[untold:]} == {1}
+    assert [event.data["text"] for event in lab.program.events("facts_injected")] == [block]
+    lab.note("trusted by the agent's own dialog: facts from disk without a daemon, stored afterwards")
+
+
+def test_a_repository_that_nobody_trusts_is_told_nothing(make_lab: MakeLab) -> None:
+    lab = make_lab(TAUGHT)
+    with lab.server:
+        block = taught(lab)
+        lab.sandbox.run("Which test fails?", *lab.scenario.flags)
+
+    assert {times_told(request, block) for request in lab.requests()} == {0}
+    assert lab.program.events("facts_injected") == []
+    lab.note("no trust, no facts")
+
+
+def test_the_answer_to_the_agents_own_trust_dialog_is_trust(make_lab: MakeLab) -> None:
+    lab = make_lab(RESUME)
+    lab.program.install()
+    block = ("facts", "block", "--json", "--repo", str(lab.sandbox.project))
+    assert "claude_code" in json.loads(lab.program.te(*block))["withheld"]
+    with lab.server, lab.sandbox.open_terminal(trusted=False) as terminal:
+        terminal.wait_for("Yes, I trust this folder")
+        terminal.read_on(DIALOG_S)
+        terminal.press(DOWN)
+        terminal.read_on(DIALOG_S)
+        terminal.press(ENTER)
+        terminal.wait_for("accept edits on")
+
+    assert json.loads(lab.program.te(*block))["withheld"] == {}
+    lab.note("trust read from the agent's own record")

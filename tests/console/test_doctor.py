@@ -167,10 +167,10 @@ def test_an_event_that_a_view_cannot_take_is_told(patient: Patient) -> None:
     connection.commit()
     connection.close()
     # The history does not look into it; the counters and the envelope do.
-    of_counters, of_audit, of_accounting, of_envelope = found(patient, "views")
+    of_counters, of_audit, of_accounting, of_envelope, of_microskills = found(patient, "views")
     assert of_counters.level is of_envelope.level is Level.PROBLEM
     assert "event 2 (session.prompt_submitted)" in of_counters.words
-    assert {of_audit.level, of_accounting.level} == {Level.OK}
+    assert {view.level for view in (of_audit, of_accounting, of_microskills)} == {Level.OK}
 
 
 def test_a_lock_that_is_held_without_an_answer_is_a_problem(patient: Patient) -> None:
@@ -368,3 +368,15 @@ def test_a_judge_that_cannot_be_asked_or_was_not_heard_is_told(
     monkeypatch.setattr(daemon_process, "state_of", lambda _: told)
     assert "did not answer" in found(patient, "judge")[-1].words
     assert "did not answer" in te("status").out
+
+
+def test_blocks_that_a_start_would_not_find_are_a_problem(patient: Patient) -> None:
+    home = patient.home
+    assert level_of(patient, "facts") is Level.OK
+    (home.repositories / "project").mkdir(parents=True)
+    home.starts.write_text('{"checkouts": {"/work/project": {"claude_code": "project/facts.md"}}}')
+    assert level_of(patient, "facts") is Level.PROBLEM
+    (home.repositories / "project" / "facts.md").write_text("facts")
+    assert level_of(patient, "facts") is Level.OK
+    home.starts.write_text("[1]")
+    assert level_of(patient, "facts") is Level.PROBLEM

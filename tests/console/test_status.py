@@ -34,7 +34,7 @@ events set aside            0
 
 Parts
 loop guard    on
-microskills   set to envfacts; this version does not act on it yet
+microskills   envfacts
 tool pruning  set to suggest; this version does not act on it yet
 judge         off
 """

@@ -259,7 +259,7 @@ class Simulation:
         call.home = os.fsencode(self.home.root)
         call.time_ns, call.delivery_id, call.chunks = self._time_ns, delivery_id, [sent.payload]
         with readonly_spool() if is_readonly else ExitStack():
-            hook_cold.keep(call, call.empty_reply, ConnectionRefusedError())
+            hook_cold.keep(call, ConnectionRefusedError())
         if not is_readonly:
             self._acknowledge(sent, delivery_id)
             self.promises.answered_by_client(sent, delivery_id)

@@ -18,7 +18,9 @@ from daemon_runs import PATIENCE_S, call, output_of, running, start, status, unt
 from workbench import rows_of, spooled_file, topics_in
 
 from tokeneconomizer.domain.errors import TokeneconomizerError
-from tokeneconomizer.projections.switch import current
+from tokeneconomizer.projections import microskills
+from tokeneconomizer.projections.event_log import EventLog
+from tokeneconomizer.projections.switch import current, open_view
 from tokeneconomizer.projections.table import PROJECTIONS
 from tokeneconomizer.scheduler import client, control, sending
 from tokeneconomizer.scheduler.environment import FORBIDDEN_VARIABLES
@@ -224,3 +226,24 @@ def test_its_import_alone_changes_nothing(home: Home, tmp_path: Path) -> None:
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert not home.root.exists()
+
+
+def test_what_sessions_taught_is_rendered_and_told_to_the_next_one(home: Home) -> None:
+    home.create()
+    home.config.write_text("trust: yes\n")
+    told = []
+    for number in (1, 2, 3):
+        session = {"session_id": f"session-{number}", "cwd": str(home.root.parent)}
+        if number == 3:
+            # Its first look at the timers finds the view up to date.
+            with EventLog(home.events) as log, open_view(home.views, microskills) as view:
+                view.catch_up(log)
+        with running(home):
+            if number == 3:
+                until(lambda: "block_rendered" in "".join(topics_in(home.events)))
+            told.append(call(home, hooks.payload("SessionStart", source="startup", **session)))
+            done = hooks.tool_call(f"call-{number}", "Bash", "built", command="cargo build")
+            call(home, hooks.step(done, **session))
+            call(home, hooks.payload("SessionEnd", reason="other", **session))
+    assert told[:2] == [b"{}", b"{}"]
+    assert "Build with `cargo build`." in json.loads(told[2])["hookSpecificOutput"]["additionalContext"]

@@ -252,6 +252,7 @@ _CHECKS = {
     "tool_returned": _tool_returned,
     "redirected": _redirected,
     "stop_hinted": _stop_hinted,
+    "facts_injected": _count_as_said,
     "delivery_failed": _delivery_failed,
     "turn_ended": _turn_ended,
     "context_accounted": _context_accounted,

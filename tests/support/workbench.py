@@ -67,13 +67,19 @@ class Asked:
     places: list[str] = field(default_factory=list)
     logs_read: int = 0
     hides_hints: bool = True
+    gives_facts: bool = False
+    checkout: str = ""
+    repository: str = REPOSITORY
 
     def place_of(self, folder: str) -> Place:
         self.places.append(folder)
-        return Place(REPOSITORY, folder)
+        return Place(self.repository, self.checkout or folder)
 
     def settled(self, command: HookCommand, _prompt_id: str) -> HookCommand:
         return command
+
+    def may_give_facts(self, _host: str, _place: Place) -> bool:
+        return self.gives_facts
 
     def answer_hides_hints(self, _command: HookCommand) -> bool:
         self.logs_read += 1
@@ -96,7 +102,12 @@ class Workbench:
             self.store,
             Hasher(home.key()),
             lambda: self.settings,
-            Surroundings(self.asked.place_of, self.asked.settled, self.asked.answer_hides_hints),
+            Surroundings(
+                self.asked.place_of,
+                self.asked.settled,
+                self.asked.answer_hides_hints,
+                self.asked.may_give_facts,
+            ),
             User("/home/dev", locale),
             self.envelopes,
         )

@@ -1,0 +1,1 @@
+"""What sessions had to find out about a repository: learnt from their calls, told to later ones."""

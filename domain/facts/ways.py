@@ -1,0 +1,268 @@
+"""
+The ways of doing things that a command line shows: which program, with which words, in which folder.
+
+It works on redacted command lines. A line whose structure leaves a doubt (loops, substitutions, functions)
+shows no way at all: what is learnt from has to be certain.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from tokeneconomizer.domain.command_rules import program_name
+from tokeneconomizer.domain.facts.purposes import Purpose, purpose_of
+from tokeneconomizer.domain.shell_words import PLACEHOLDER, argument_positions, tokens_of
+from tokeneconomizer.domain.verdicts import read
+from tokeneconomizer.domain.verdicts.programs import words as words_of
+
+LINE_COMMANDS_MAX = 8
+"""A line of more commands is a program: which of them decided how it ended is not certain."""
+
+_DOUBTFUL = re.compile(
+    r"[^ -~]|[`(]|<<"
+    r"|(?:^|[;&|]\s*)(?:for|while|until|if|case|function|then|do|else|wsl|ssh"
+    r"|set|export|unset|source|eval|alias|nvm|conda|deactivate)\b"
+    r"|(?:^|[;&|]\s*)\.\s"
+)
+"""
+What makes a line more than a list of commands, or has its commands depend on what it sets up first; also the
+mark of a cut, which is no ASCII character.
+"""
+
+_SILENT = words_of(
+    """
+    cd echo printf tail head cat grep egrep rg sed awk tee sleep true pwd ls wc sort uniq date
+    """
+)
+"""Programs beside the one that a line is about; they show, filter or go to a folder."""
+
+FAMILIES = {
+    **dict.fromkeys(("python", "python2", "python3", "py"), "python"),
+    **dict.fromkeys(("pip", "pip2", "pip3"), "pip"),
+    **dict.fromkeys(("node", "nodejs"), "node"),
+    **dict.fromkeys(("make", "gmake"), "make"),
+    **dict.fromkeys(("docker", "podman"), "containers"),
+}
+"""Programs that take each other's place, one of which a machine may lack."""
+
+_BEFORE = {"time": 0, "nohup": 0, "command": 0, "env": 0, "exec": 0, "timeout": 1, "nice": 0}
+"""Words before a program, and how many values follow each."""
+
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_HARMLESS_VALUE = re.compile(r"\d{1,4}|true|false|yes|no|on|off")
+_MOVES = re.compile(r"\b(?:cd|pushd|popd)\b")
+_PLACEHOLDER = re.compile(PLACEHOLDER)
+_SWITCHES = words_of(
+    "-- - -q -v -vv -x -l -race -short --write --check --fix --run --verbose --quiet --noEmit --unsafe"
+)
+"""Options known to take no value: a file behind them is not theirs."""
+
+_DRIVE = re.compile(r"(?:/([A-Za-z])/|([A-Za-z]):[\\/])")
+_ON_FILES = frozenset({Purpose.TEST, Purpose.CHECK, Purpose.LINT, Purpose.TYPES, Purpose.FORMAT})
+"""What is done to the files at hand: which ones they were says nothing of the way."""
+
+ALL_OF_IT = frozenset({".", "./..."})
+"""What is worked on where no files are named."""
+
+_ARGUMENT_OF_FILE = re.compile(r".*(?:/|\\|\*|\.[A-Za-z]\w{0,5}$|::)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """
+    One command of a line, as a way of doing something.
+
+    Attributes:
+        purpose: what it is for; None where its structure does not tell.
+        head: its runner, program and sub-command or script.
+        text: the command as it ran, without the files that it was to work on; empty where something in it is
+            hidden.
+        is_whole: whether the text is all that ran: no file was named.
+        rest: its words after the program, for a command without purpose.
+        script: the name that a file of the repository gives a meaning to, or empty.
+        folder: the one that its line goes to first, or empty.
+        variables: the names of those set for it alone.
+        is_alone: nothing else in its line can have failed.
+        is_proven: exit status 0 of the line proves that it succeeded.
+
+    """
+
+    purpose: Purpose | None
+    head: str
+    text: str
+    is_whole: bool
+    rest: str
+    script: str
+    folder: str
+    variables: tuple[str, ...]
+    is_alone: bool = False
+    is_proven: bool = False
+
+
+def ways_in(command: str) -> list[Way]:
+    """
+    Return the ways that a redacted command line shows, in its order.
+
+    Of commands without a purpose only those whose program may be missing, or stand in for a missing one.
+    """
+    if _DOUBTFUL.search(command):
+        return []
+    commands = _simple_commands(command)
+    if not 0 < len(commands) <= LINE_COMMANDS_MAX:
+        return []
+    folder, found, significant = "", [], 0
+    for number, words in enumerate(commands):
+        program = program_name(words[0])
+        if program == "cd":
+            folder = joined(folder, words[1]) if len(words) > 1 else "~"
+        elif program not in _SILENT:
+            significant += 1
+            way = _way(words, folder)
+            found += [(number, way)] if way else []
+    # Looked at only now: what is proven takes the whole reading of the line.
+    proven = _proven(command, len(commands)) if found else None
+    if proven is None:
+        return []
+    return [replace(way, is_alone=significant == 1, is_proven=proven[number]) for number, way in found]
+
+
+def folder_after(command: str) -> str | None:
+    """Return where a line goes, for a shell that stays there; None where it goes nowhere, `?` if unclear."""
+    if _MOVES.search(command) is None:
+        return None
+    if _DOUBTFUL.search(command):
+        return "?"
+    folder = ""
+    for words in _simple_commands(command):
+        if program_name(words[0]) == "cd":
+            folder = joined(folder, words[1]) if len(words) > 1 else "~"
+        elif words[0] in {"pushd", "popd"}:
+            return "?"
+    return folder or None
+
+
+def joined(folder: str, further: str) -> str:
+    """Return the folder reached from another one; `?` where that cannot be told."""
+    further = further.replace("\\", "/").rstrip("/") or "/"
+    if "$" in further or further == "-" or _PLACEHOLDER.search(further) or folder == "?":
+        return further if is_absolute(further) else "?"
+    if is_absolute(further) or not folder:
+        return further
+    parts = folder.split("/")
+    for part in further.split("/"):
+        if part == ".." and parts and parts[-1] not in {"..", "~", ""}:
+            parts.pop()
+        elif part not in {".", ""}:
+            parts.append(part)
+    return "/".join(parts) or "."
+
+
+def is_absolute(folder: str) -> bool:
+    """Return whether a folder is named from a root, the home or a drive."""
+    return folder.startswith(("/", "~")) or _DRIVE.match(folder) is not None
+
+
+def within(folder: str, checkout: str) -> str | None:
+    """
+    Return a folder as seen from the checkout, empty for the checkout itself; None where it lies elsewhere.
+
+    The home stands as `~` in command lines, and drives are written in several ways.
+    """
+    if folder in {"", "."}:
+        return ""
+    if not is_absolute(folder):
+        normal = "/".join(part for part in folder.split("/") if part not in {"", "."})
+        return None if normal.startswith("..") or "?" in normal else normal
+    root, path = _plain(checkout), _plain(folder)
+    if path.startswith("~/"):
+        place = _shared_tail(root, path[1:])
+        return None if place is None else path[1:][place:].strip("/")
+    if path == root or path.startswith(root.rstrip("/") + "/"):
+        return path[len(root) :].strip("/")
+    return None
+
+
+def _shared_tail(root: str, path: str) -> int | None:
+    """Return how much of a path below the home is the end of the checkout's path."""
+    for place in range(len(path), 1, -1):
+        if (place == len(path) or path[place] == "/") and root.endswith(path[:place]):
+            return place
+    return None
+
+
+def _plain(path: str) -> str:
+    path = path.replace("\\", "/")
+    drive = _DRIVE.match(path)
+    return f"/{(drive[1] or drive[2]).lower()}/{path[drive.end() :]}" if drive else path
+
+
+def _simple_commands(command: str) -> list[list[str]]:
+    tokens = tokens_of(command)
+    return [[tokens[position].text for position in positions] for positions in argument_positions(command)]
+
+
+def _proven(command: str, count: int) -> list[bool] | None:
+    """Return for each command whether the line's success proves its own; None where they do not match."""
+    invocations = read(command).reading.invocations
+    if len(invocations) != count:
+        return None
+    return [invocation.needed_for_success for invocation in invocations]
+
+
+def _way(words: list[str], folder: str) -> Way | None:
+    words, variables = _without_prefix(words)
+    aim = purpose_of(words)
+    if not words or (aim is None and words[0] not in FAMILIES):
+        return None
+    head = words[: aim.head] if aim else words[:1]
+    kept = words if aim is None or aim.purpose not in _ON_FILES else head + _arguments(words[len(head) :])
+    hidden = any(map(_is_hidden, kept)) or _hides(variables)
+    prefix = [f"{name}={value}" for name, value in variables]
+    return Way(
+        purpose=aim.purpose if aim else None,
+        head=" ".join(head),
+        text="" if hidden else " ".join([*prefix, *kept]),
+        is_whole=kept == words,
+        rest=" ".join(words[1:]),
+        script=aim.script if aim else "",
+        folder=folder,
+        variables=tuple(name for name, _ in variables),
+    )
+
+
+def _is_hidden(word: str) -> bool:
+    """Return whether a word is not shown, or holds for this machine alone."""
+    return any(sign in word for sign in "<>$~") or is_absolute(word)
+
+
+def _hides(variables: list[tuple[str, str]]) -> bool:
+    return any(not _HARMLESS_VALUE.fullmatch(value) for _, value in variables)
+
+
+def _without_prefix(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    variables: list[tuple[str, str]] = []
+    place = 0
+    while place < len(words):
+        assigned = _ASSIGNED.fullmatch(words[place])
+        if assigned:
+            variables.append((assigned[1], assigned[2]))
+        elif words[place] in _BEFORE:
+            place += _BEFORE[words[place]]
+        else:
+            break
+        place += 1
+    return words[place:], variables
+
+
+def _arguments(words: list[str]) -> list[str]:
+    """Return the arguments without the files that the command was to work on, nor what may have taken one."""
+    kept: list[str] = []
+    for word in words:
+        if word in ALL_OF_IT or not _ARGUMENT_OF_FILE.match(word):
+            kept.append(word)
+        elif kept and kept[-1].startswith("-") and kept[-1] not in _SWITCHES:
+            kept.pop()
+    while kept and kept[-1] == "--":
+        kept.pop()
+    return kept
