@@ -63,7 +63,8 @@ class Program:
             os.kill(int(status["pid"]), signal.SIGKILL)
 
     def settle(self) -> None:
-        """Have all spooled payloads stored: start a daemon, and wait until the spool is empty."""
+        """Have all spooled payloads stored: a daemon does it at its start, a running one at the next call."""
+        self.stop()
         self.start()
         deadline = time.monotonic() + SETTLING_S_MAX
         while any(
