@@ -20,6 +20,10 @@ _MARKS = re.compile(r"[|&;()<`]")
 # Bash drops NUL, and the grammar reads other control characters as errors, one search each.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
+# The grammar (0.25) looks for `{1..3}` with C's `isdigit`, which may read any memory for a character beyond
+# ASCII: one in a place where it asks for a digit has ended the process.
+_NO_DIGIT_IN_BRACES = re.compile(r"\{\d*(?:\.\.?\d*)?[^\x00-\x7f]")
+
 
 @cache
 def _parser() -> Parser:
@@ -30,7 +34,10 @@ def parse(text: str) -> Node | None:
     """Give the root of the tree; None when the text is no valid command or too large to parse."""
     if len(text) > PARSED_CHARACTERS_MAX or len(_MARKS.findall(text)) > PARSED_MARKS_MAX:
         return None
-    root = _parser().parse(_CONTROLS.sub("", text).encode("utf-8", "replace")).root_node
+    tidy = _CONTROLS.sub("", text)
+    if _NO_DIGIT_IN_BRACES.search(tidy):
+        return None
+    root = _parser().parse(tidy.encode("utf-8", "replace")).root_node
     return None if root.has_error else root
 
 

@@ -218,3 +218,12 @@ def test_the_parser_survives_texts_of_every_kind() -> None:
     script = FUZZ.format(seed=7, pieces=pieces)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, encoding="utf-8")
     assert (done.returncode, done.stdout, done.stderr) == (0, "alive\n", "")
+
+
+@pytest.mark.parametrize(
+    "text", ["a{\U000def9f5", "echo {1..\U000e0001}", "{12\U000e16f4", "\U000e16f4{\U0008bc5d0_"]
+)
+def test_a_character_where_the_grammar_asks_for_a_digit_does_not_end_the_process(text: str) -> None:
+    module = "tokeneconomizer.domain.verdicts.shell"
+    code = f"import sys; from {module} import read_command; read_command(sys.argv[1])"
+    assert subprocess.run([sys.executable, "-c", code, text], check=False).returncode == 0
