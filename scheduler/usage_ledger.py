@@ -1,8 +1,8 @@
 """
 The ledger of the agents' logs as JSON: made anew, or as it was made before where no log has changed since.
 
-What reads logs and sums up is imported only when it is needed: a kept ledger is printed in less time than that
-takes.
+What reads logs and sums up is imported only when it is needed: a kept ledger is printed in less time than
+that takes.
 """
 
 from __future__ import annotations

@@ -400,7 +400,7 @@ def test_a_full_disk_leaves_everything_as_it_was(home: Path, file: Path) -> None
     assert tree(home) == before
 
 
-LATE_POINTS = KILL_POINTS[KILL_POINTS.index("guarded") : KILL_POINTS.index("compared")]
+LATE_POINTS = KILL_POINTS[KILL_POINTS.index("guarded") : KILL_POINTS.index("replaced")]
 
 
 @pytest.mark.parametrize("point", LATE_POINTS)
