@@ -37,6 +37,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rebuild": ("rebuild", "Make the views anew from the events."),
     "verdict": ("verdict", "Say what recorded shell calls prove about the tests."),
     "guard": ("guard", "Look at what the loop guard does."),
+    "prune": ("prune", "Take tools away from an agent that a repository never uses."),
+    "toolprune": ("prune", "The same as `te prune`."),
     "import": ("import_history", "Read the history in the agents' logs into the store."),
     "ledger": ("ledger", "Show tokens by session, day, repository and model."),
     "demo": ("demo", "Show the main job on a sample session, in a throw-away home."),

@@ -21,6 +21,8 @@ from tokeneconomizer.domain.missed_calls import store_missed
 from tokeneconomizer.domain.session import Phase, Session
 from tokeneconomizer.domain.session_snapshot import SessionSnapshot
 from tokeneconomizer.domain.setup import Setup, policy_name
+from tokeneconomizer.domain.tool_prune import ToolPrune
+from tokeneconomizer.scheduler.prune_changes import PRUNE_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.digests import Hasher
     from tokeneconomizer.domain.missed_calls import MissedCall
     from tokeneconomizer.domain.settings import Configuration
+    from tokeneconomizer.scheduler.prune_changes import PruneChange
     from tokeneconomizer.scheduler.store import EventStore
 
 SNAPSHOT_EVERY_EVENTS = 100
@@ -245,6 +248,15 @@ class Application:
                 self._store.save(setup)
             changed += 1
         return changed
+
+    def prune_changed(self, host: str, place: Place, changes: Sequence[PruneChange], at: datetime) -> int:
+        """Store what happened to a checkout's deny list; return how many events that were."""
+        stream_id = ToolPrune.create_id(host, place.checkout)
+        prune = self._find(ToolPrune, stream_id) or ToolPrune.open(host, place.repository, place.checkout, at)
+        with self._whole_or_forgotten(stream_id):
+            for change in changes:
+                prune.trigger_event(PRUNE_EVENTS[change.kind], timestamp=at, **change.fields)
+            return len(self._store.save(prune))
 
     def known_policies(self, host: str) -> dict[str, str]:
         """Return the policies last stored for a host, by `policy_name`."""

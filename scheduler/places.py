@@ -43,6 +43,19 @@ def place_of(folder: str, user_home: str, ceilings: str = "") -> Place:
     return Place(repository=repository, checkout=str(checkout))
 
 
+def common_git_folder(checkout: Path) -> Path | None:
+    """Return the git folder that a checkout shares with its worktrees; None where there is no git."""
+    if not os.path.exists(checkout / ".git"):  # noqa: PTH110 - pathlib's raises where we may not look
+        return None
+    return Path(os.path.realpath(_common_folder(_git_folder(checkout))))
+
+
+def main_checkout(checkout: Path) -> Path:
+    """Return the checkout that a linked worktree belongs to, else the checkout itself."""
+    common = common_git_folder(checkout)
+    return common.parent if common is not None and common.name == ".git" else checkout
+
+
 def _checkout_above(start: str, stops: set[str]) -> Path | None:
     for folder in [Path(start), *Path(start).parents]:
         # A home folder kept in git is no repository of the projects below it; when it is the

@@ -5,7 +5,6 @@ A format supplies parsing and editing alone. Nothing is written before the edit 
 and the rename happens only if the file is still the one that was read.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -53,6 +52,12 @@ class Format(Protocol):
     def edit(self, text: str, edits: Sequence[Edit]) -> tuple[Splice, ...]:
         """Give the splices that make the edits, or refuse."""
 
+    def proves(self, value: Document, wanted: Document, edits: Sequence[Edit]) -> bool:
+        """Tell whether the edited text's value is the wanted one, in nothing else than the edits say."""
+
+    def is_empty(self, text: str) -> bool:
+        """Tell whether nothing of anybody's is left in the text, so that the file may go."""
+
 
 def keep_no_record(_applied: Applied) -> None:
     """Stand in for a store."""
@@ -91,10 +96,18 @@ class _Plan:
 
 
 def write_edits(
-    place: Place, edits: Sequence[Edit], form: Format, surroundings: Surroundings = USUAL
+    place: Place,
+    edits: Sequence[Edit] | Callable[[Document], Sequence[Edit]],
+    form: Format,
+    surroundings: Surroundings = USUAL,
 ) -> Outcome:
-    """Make the edits in the file; it and its folders are made if they are missing."""
-    return _five_steps(place, lambda found: _plan_edits(found, edits, form), surroundings)
+    """
+    Make the edits in the file; it and its folders are made if they are missing.
+
+    Edits that depend on what is in the file are given as a function of its value.
+    """
+    choose = edits if callable(edits) else lambda _value: edits
+    return _five_steps(place, lambda found: _plan_edits(found, choose, form), surroundings)
 
 
 def restore(place: Place, applied: Applied, form: Format, surroundings: Surroundings = USUAL) -> Outcome:
@@ -103,19 +116,12 @@ def restore(place: Place, applied: Applied, form: Format, surroundings: Surround
 
 
 def _five_steps(place: Place, make_plan: Callable[[Found], _Plan], surroundings: Surroundings) -> Outcome:
-    place = _standing(place)
     with opened_root(place) as root:
         for _ in range(MAX_ATTEMPTS):
             with suppress(ChangedMeanwhile), look(place, root) as found:
                 return _one_attempt(place, root, found, make_plan, surroundings)
     message = f"{place.file} changed while it was being edited, twice"
     raise WriteRefused(Reason.CHANGED_MEANWHILE, message)
-
-
-def _standing(place: Place) -> Place:
-    """Count folders of the way, the root among them, from the innermost one that is there."""
-    root = next((folder for folder in (place.root, *place.root.parents) if folder.exists()), place.root)
-    return Place(root, place.file)
 
 
 def _one_attempt(
@@ -157,12 +163,13 @@ def _check_tracked(path: Path, surroundings: Surroundings) -> None:
         raise WriteRefused(Reason.TRACKED, message)
 
 
-def _plan_edits(found: Found, edits: Sequence[Edit], form: Format) -> _Plan:
+def _plan_edits(found: Found, choose: Callable[[Document], Sequence[Edit]], form: Format) -> _Plan:
     text = _text(found)
     value = form.parse(text)
+    edits = choose(value)
     splices = form.edit(text, edits)
     new = make_all(text, splices)
-    _prove(form, new, changed(value, edits))
+    _prove(form, new, changed(value, edits), edits)
     data = new.encode()
     if new == text:
         return _Plan(found.data)
@@ -184,8 +191,8 @@ def _plan_restore(found: Found, applied: Applied, form: Format) -> _Plan:
         return _Plan(data, folders_to_remove=folders)
     wanted = changed(form.parse(text), applied.undo)
     new = make_all(text, form.edit(text, applied.undo))
-    _prove(form, new, wanted)
-    ours_alone = applied.created_file and not wanted
+    _prove(form, new, wanted, applied.undo)
+    ours_alone = applied.created_file and form.is_empty(new)
     return _Plan(None if ours_alone else new.encode(), folders_to_remove=folders)
 
 
@@ -197,10 +204,9 @@ def _text(found: Found) -> str:
         raise WriteRefused(Reason.NOT_PARSABLE, message) from error
 
 
-def _prove(form: Format, new: str, wanted: Document) -> None:
-    """Compare in the form of text: that also tells 1 from 1.0 and true, and sees the order of keys."""
+def _prove(form: Format, new: str, wanted: Document, edits: Sequence[Edit]) -> None:
     try:
-        proved = json.dumps(form.parse(new)) == json.dumps(wanted)
+        proved = form.proves(form.parse(new), wanted, edits)
     except WriteRefused:
         proved = False
     if not proved:
@@ -247,7 +253,7 @@ def _make_folders(found: Found, opened: ExitStack, made: list[tuple[Folder, str]
 
 def _remove_folders(place: Place, root: Folder, path: Path, count: int) -> None:
     """Remove the folders that were made for the file, as far as nothing else is in them."""
-    names = path.relative_to(os.path.realpath(place.root)).parts[:-1]
+    names = path.relative_to(place.real_root).parts[:-1]
     with suppress(OSError), ExitStack() as opened:
         holders = [root]
         for name in names[:-1]:

@@ -5,7 +5,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +28,14 @@ class Place:
 
     root: Path
     file: Path
+    real_root: Path = field(init=False, compare=False)
+    """Looked up once: a link that takes the root's place later is not followed."""
+
+    def __post_init__(self) -> None:
+        """Look the root up; one that is not there yet is counted from the folder that is."""
+        standing = next((folder for folder in (self.root, *self.root.parents) if folder.exists()), self.root)
+        object.__setattr__(self, "root", standing)
+        object.__setattr__(self, "real_root", Path(os.path.realpath(standing)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +89,7 @@ def refusing_os_errors(path: Path) -> Iterator[None]:
 def opened_root(place: Place) -> Iterator[Folder]:
     """Hold the root open: from here on nothing that is put into its place is looked at."""
     with refusing_os_errors(place.root):
-        folder = Folder.at(os.path.realpath(place.root))
+        folder = Folder.at(str(place.real_root))
     with folder:
         yield folder
 
@@ -97,7 +105,7 @@ def look(place: Place, root: Folder) -> Iterator[Found]:
 
 def _look(place: Place, root: Folder, opened: ExitStack) -> Found:
     path = _real_path(place)
-    *folders, name = path.relative_to(os.path.realpath(place.root)).parts
+    *folders, name = path.relative_to(place.real_root).parts
     folder = opened.enter_context(root.again())
     while folders and folder.status(folders[0]) is not None:
         folder = opened.enter_context(_open_folder(folder, folders.pop(0), path))
@@ -131,7 +139,7 @@ def _open_folder(folder: Folder, name: str, path: Path) -> Folder:
 
 def _real_path(place: Place) -> Path:
     """Follow the links on the way one by one, so that a way out and back in is seen as well."""
-    root, real_root = place.root, Path(os.path.realpath(place.root))
+    root, real_root = place.root, place.real_root
     way = place.file
     for _ in range(MAX_LINKS):
         base = next((base for base in (root, real_root) if way.is_relative_to(base)), None)
