@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Document: TypeAlias = Mapping[str, object]
@@ -73,6 +73,9 @@ class DenyTarget:
         closed: all names that there are; empty where any name may be one.
         problem: why the agent would refuse a file that its format takes, else empty.
         mark: the comment of a line of ours, where the format has comments.
+        unit_of: what is denied when a tool (name, server) is to go; empty for what cannot be denied alone.
+        core: what makes the agent work or loads other tools; never proposed.
+        assumed: characters of the definitions that the agent loads by default, where its log does not tell.
 
     """
 
@@ -81,6 +84,9 @@ class DenyTarget:
     closed: frozenset[str] = frozenset()
     problem: Callable[[Document], str] = lambda _document: ""
     mark: Callable[[tuple[str, ...]], str] = lambda _path: ""
+    unit_of: Callable[[str, str], str] = lambda name, _server: name
+    core: frozenset[str] = frozenset()
+    assumed: Mapping[str, int] = field(default_factory=dict)
 
 
 def member(document: object, path: Sequence[str]) -> object:

@@ -151,6 +151,10 @@ class ToolPrune(Aggregate):
             checkout=checkout,
         )
 
+    def has_catalog(self, agent_version: object, catalog: object) -> bool:
+        """Tell whether that is the catalogue which was recorded last."""
+        return (self.agent_version, self.catalog) == (agent_version, catalog)
+
     def evolve(self, event: ToolPruneEvent) -> None:
         """Take in one event."""
         self.state = _STATE_AFTER.get(type(event), self.state)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.projections import audit, counters
+from tokeneconomizer.projections import audit, counters, prune_evidence
 
 if TYPE_CHECKING:
     from tokeneconomizer.projections.view import Projection
 
-PROJECTIONS: tuple[Projection, ...] = (counters, audit)
+PROJECTIONS: tuple[Projection, ...] = (counters, audit, prune_evidence)

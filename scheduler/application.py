@@ -255,7 +255,8 @@ class Application:
         prune = self._find(ToolPrune, stream_id) or ToolPrune.open(host, place.repository, place.checkout, at)
         with self._whole_or_forgotten(stream_id):
             for change in changes:
-                prune.trigger_event(PRUNE_EVENTS[change.kind], timestamp=at, **change.fields)
+                if not (change.kind == "catalog_recorded" and prune.has_catalog(**change.fields)):
+                    prune.trigger_event(PRUNE_EVENTS[change.kind], timestamp=at, **change.fields)
             return len(self._store.save(prune))
 
     def known_policies(self, host: str) -> dict[str, str]:

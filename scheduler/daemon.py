@@ -41,7 +41,7 @@ from tokeneconomizer.scheduler.store_trouble import (  # noqa: E402
     WatchedCalls,
     is_of_store,
 )
-from tokeneconomizer.scheduler.sweeping import Sweeping  # noqa: E402
+from tokeneconomizer.scheduler.sweeping import CHILD_COMMAND, PRUNE_COMMAND, Sweeping  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,6 +74,7 @@ class Work:
     trouble: StoreTrouble
     rebuilding: Rebuilding
     sweeping: Sweeping
+    pruning: Sweeping
 
 
 class Daemon:
@@ -110,7 +111,8 @@ class Daemon:
             folding=folding,
             trouble=trouble,
             rebuilding=Rebuilding(self._home, self._log, folding.soon),
-            sweeping=Sweeping(self._home, self._log, self._environments, folding.soon, self._last_call.wall),
+            sweeping=self._child(folding.soon, CHILD_COMMAND),
+            pruning=self._child(folding.soon, PRUNE_COMMAND),
         )
         self._tick(work)
         # What was imported lives as long as the process: a collection that looks at it takes 13 ms.
@@ -126,10 +128,15 @@ class Daemon:
         timers.shutdown(wait=False)
         await work.rebuilding.close()
         await work.sweeping.close()
+        await work.pruning.close()
         work.folding.close()
         parts.store.close()
         self._home.socket.unlink(missing_ok=True)
         self._log.info("daemon stopped")
+
+    def _child(self, after: Callable[[], None], command: tuple[str, ...]) -> Sweeping:
+        began = self._last_call.wall
+        return Sweeping(self._home, self._log, self._environments, after, began, command=command)
 
     def _speaker(self, work: Work) -> Speaker:
         def after() -> None:
@@ -170,6 +177,7 @@ class Daemon:
             ("policies", lambda: control.store_policies(work.parts, datetime.now(UTC))),
             ("sessions", lambda: self._archive_or_end(work)),
             ("views", work.rebuilding.start_if_due),
+            ("deny lists", lambda: self._prune(work)),
             ("logs", lambda: work.sweeping.start_if_due(datetime.now(UTC), self._last_call.wall)),
         )
         for name, part in due:
@@ -183,6 +191,11 @@ class Daemon:
                 else:
                     self._log.exception("timer failed", timer=name)
 
+    def _prune(self, work: Work) -> None:
+        answers = work.folding.answers()
+        is_awaited = answers is not None and answers.lists_pending
+        work.pruning.start_if_due(datetime.now(UTC), self._last_call.wall, is_awaited=is_awaited)
+
     def _archive_or_end(self, work: Work) -> None:
         answers = work.folding.answers()
         if answers is None:
@@ -193,7 +206,8 @@ class Daemon:
         for stream_id in answers.silent_since(silent_since.isoformat())[:ARCHIVED_PER_TICK]:
             work.parts.application.archive_silent(UUID(stream_id), silent_since, now.wall)
             work.folding.soon()
-        is_idle = may_end(self._last_call, now, all_archived=answers.all_archived)
+        nothing_expected = answers.all_archived and not answers.lists_pending
+        is_idle = may_end(self._last_call, now, all_archived=nothing_expected)
         if is_idle and not self._stays and not work.spool.waiting():
             self._log.info("daemon ends: nobody called, and nothing is expected")
             self._stop.set()

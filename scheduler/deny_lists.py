@@ -164,11 +164,11 @@ class DenyList:
         if untooled is None:
             return Answer(written=False, file=self.file)
         surroundings = Surroundings(allow_tracked=untooled.allow_tracked)
-        before = self._in_force(untooled.names)
+        before = self.in_force(untooled.names)
         outcome = restore(self._place, Applied.from_json(untooled.applied), self._form, surroundings)
         self._show_to_git(untooled)
         self._record.drop(str(self._checkout))
-        left = set(self._in_force(untooled.names))
+        left = set(self.in_force(untooled.names))
         return Answer(outcome.written, self.file, removed=tuple(name for name in before if name not in left))
 
     def _check_names(self, names: Sequence[str]) -> None:
@@ -198,8 +198,8 @@ class DenyList:
             return Circumstances(self._version)
         return Circumstances(self._version, _json_object(beginning_of(inherited, MAX_FILE_BYTES)))
 
-    def _in_force(self, names: Sequence[str]) -> list[str]:
-        """Return those of the names that the file denies now; none where it cannot be read."""
+    def in_force(self, names: Sequence[str]) -> list[str]:
+        """Return the names for which nothing is left to write; none where the file cannot be read."""
         document: Document = {}
         with suppress(WriteRefused, UnicodeDecodeError):
             document = self._form.parse(beginning_of(self._place.file, MAX_FILE_BYTES).decode())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.errors import StoreDamaged, TokeneconomizerError
-from tokeneconomizer.projections import counters
+from tokeneconomizer.projections import counters, prune_evidence
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.switch import is_superseded, open_view
 from tokeneconomizer.projections.table import PROJECTIONS
@@ -40,11 +40,13 @@ class Answers:
     Attributes:
         silent_since: the streams that are not archived and were last heard before a moment (ISO 8601).
         all_archived: whether nothing more is expected of any session.
+        lists_pending: whether a deny list waits to be written.
 
     """
 
     silent_since: Callable[[str], list[str]]
     all_archived: bool
+    lists_pending: bool = False
 
 
 class Folding:
@@ -88,10 +90,16 @@ class Folding:
                 return Answers(
                     lambda moment: counters.silent_since(connection, moment),
                     all_archived=counters.are_all_archived(connection),
+                    lists_pending=self._lists_pending(),
                 )
         except TokeneconomizerError as error:
             self._tell("view not asked", counters, error)
             return None
+
+    def _lists_pending(self) -> bool:
+        view = self._view_of(prune_evidence)
+        with said_in_words(view.path, view.projection):
+            return not view.is_outdated and prune_evidence.are_lists_pending(view.connection())
 
     def close(self) -> None:
         """Let go of the views and the log."""

@@ -26,6 +26,7 @@ from tokeneconomizer.hosts.log_format import AgentHomes, LogFile, Wanted
 from tokeneconomizer.hosts.logs import LOGS, find
 from tokeneconomizer.hosts.records import LoggedSession, LoggedUsage, SkippedLine
 from tokeneconomizer.projections.event_log import EventLog
+from tokeneconomizer.scheduler.catalogues import Catalogues, record_catalogues
 from tokeneconomizer.scheduler.child import EXIT_BUSY, EXIT_FAILED, LOWEST_PRIORITY
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.import_turns import TurnsOfLog
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokeneconomizer.domain.usage_record import UsageRecord
+    from tokeneconomizer.scheduler.catalogues import SeenCatalogue
     from tokeneconomizer.scheduler.import_turns import Turn
 
 MARKS_NAME = "imported.msgpack"
@@ -89,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
             Sending(home) as sending,
         ):
             places = LogPlaces(str(Path.home()))
-            ground = Ground(log, Hasher(home.key()), str(Path.home()), places.of, sending.send)
+            ground = Ground(log, Hasher(home.key()), str(Path.home()), places.of, sending.send, sending.ask)
             summary = Import(ground, home.cache).run(find(homes, LOGS))
     except DaemonRunning as error:
         sys.stderr.write(f"{error}\n")
@@ -116,6 +118,7 @@ class Import:
         self._marks_file = cache_folder / MARKS_NAME
         self._turns = TurnImport(ground)
         self._sessions: set[tuple[str, str]] = set()
+        self._catalogues: list[SeenCatalogue] = []
         self.summary = Summary()
 
     def run(self, files: Sequence[LogFile]) -> Summary:
@@ -134,11 +137,12 @@ class Import:
                 self._keep(marks)
             _tell(done=number)
         self._keep(marks)
+        record_catalogues(self._ground, self._catalogues, only_first=True)
         self.summary.sessions = len(self._sessions)
         return self.summary
 
     def _import(self, file: LogFile) -> None:
-        turns = TurnsOfLog(file.host)
+        turns, catalogues = TurnsOfLog(file.host), Catalogues(file.host)
         usages: list[UsageRecord] = []
         sessions: dict[str, LoggedSession] = {}
         for batch in LOGS[file.host].read(file, None, Wanted.ALL):
@@ -150,8 +154,10 @@ class Import:
                         self.summary.skipped_lines += 1
                     case LoggedSession():
                         sessions.setdefault(record.session_id, record)
+                catalogues.take(record)
                 for turn in turns.take(record):
                     self._take(turn)
+        self._catalogues += catalogues.seen(is_whole_log=True)
         if self._is_settled(file):
             for turn in turns.rest():
                 self._take(turn)

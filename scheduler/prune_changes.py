@@ -61,6 +61,21 @@ class PruneChanged(msgspec.Struct):
     name: str = PRUNE_CHANGED
 
 
+def proposed(names: Sequence[str], evidence: str, limits: str) -> PruneChange:
+    """Return that these names may be denied; no names take an earlier proposal or approval back."""
+    return PruneChange("proposed", {"names": list(names), "evidence": evidence, "limits": limits})
+
+
+def pended(names: Sequence[str], approved_by: str) -> PruneChange:
+    """Return that a list was approved by the `user`, or because the mode is `auto`."""
+    return PruneChange("pended", {"names": list(names), "approved_by": approved_by})
+
+
+def restored(deny_list: DenyList, names: Sequence[str]) -> PruneChange:
+    """Return that these names were taken back."""
+    return _change("restored", deny_list, names)
+
+
 def changes_of_writing(
     deny_list: DenyList, answer: Answer, names: Sequence[str], *, overridden: bool, idle_ms: int | None = None
 ) -> list[PruneChange]:
@@ -81,7 +96,7 @@ def changes_of_restoring(deny_list: DenyList, answer: Answer) -> list[PruneChang
         return changes_of_writing(deny_list, answer, [], overridden=True)
     if not answer.written:
         return []
-    return [_change("restored", deny_list, answer.removed)]
+    return [restored(deny_list, answer.removed)]
 
 
 def _change(kind: str, deny_list: DenyList, names: Sequence[str], **more: Field) -> PruneChange:

@@ -38,4 +38,9 @@ def is_trusted(user_config: bytes, folders: Iterable[str]) -> bool:
     return any(not trusted.isdisjoint(map(str, (Path(folder), *Path(folder).parents))) for folder in folders)
 
 
-TARGET = DenyTarget(".github/copilot/settings.local.json", denials)
+def unit_of(_tool: str, server: str) -> str:
+    """Return the server: no tool of its own can be denied."""
+    return server
+
+
+TARGET = DenyTarget(".github/copilot/settings.local.json", denials, unit_of=unit_of)

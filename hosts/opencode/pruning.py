@@ -17,4 +17,7 @@ def denials(document: Document, names: Sequence[str], _circumstances: Circumstan
     return [SwitchedOff(name, ("tools", name)) for name in names if member(document, ("tools", name)) is None]
 
 
-TARGET = DenyTarget("opencode.json", denials)
+CORE = frozenset({"bash", "edit", "glob", "grep", "invalid", "read", "write"})
+"""What every task needs; `invalid` stands for a tool that does not exist."""
+
+TARGET = DenyTarget("opencode.json", denials, core=CORE)

@@ -70,4 +70,4 @@ def is_trusted(trust: bytes, folders: Iterable[str]) -> bool:
     )
 
 
-TARGET = DenyTarget(".pi/settings.json", denials)
+TARGET = DenyTarget(".pi/settings.json", denials, core=frozenset(DEFAULT_TOOLS))
