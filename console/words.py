@@ -26,6 +26,8 @@ LABELS: dict[str, dict[str, str]] = {
     "hints": {"en": "stop hints", "zh": "停止提示"},
     "home": {"en": "home", "zh": "主目录"},
     "judge": {"en": "judge", "zh": "裁判"},
+    "deny_lists": {"en": "Deny lists", "zh": "禁用清单"},
+    "minutes_left": {"en": "{minutes} idle minutes left", "zh": "还需空闲 {minutes} 分钟"},
     "last_event": {"en": "last event", "zh": "最近事件"},
     "log": {"en": "log", "zh": "日志"},
     "loopguard": {"en": "loop guard", "zh": "循环守卫"},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokeneconomizer.console import output
+from tokeneconomizer.console.deny_list_lines import deny_list_lines
 from tokeneconomizer.console.state import configuration_in_force, view_of
 from tokeneconomizer.domain.digests import Hasher
 from tokeneconomizer.hosts.log_format import AgentHomes, Wanted
@@ -29,6 +30,7 @@ from tokeneconomizer.scheduler.prune_state import PruneState
 from tokeneconomizer.scheduler.sending import Sending
 
 if TYPE_CHECKING:
+    from tokeneconomizer.console.deny_list_lines import DenyListLine
     from tokeneconomizer.scheduler.prune_state import Checkout
 
 HOST_OPTION = click.option("--host", type=click.Choice(HOST_NAMES), help="Only this agent.")
@@ -42,14 +44,17 @@ JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print one JS
 @JSON_OPTION
 def status(*, as_json: bool) -> None:
     """Show each checkout's list: what is proposed, pending, written, refused."""
-    lines = [status_of(checkout) for checkout in known_checkouts()]
+    home, lines = Home.from_environment(), []
+    if home.events.exists():
+        with view_of(home, prune_evidence) as (view, _):
+            lines = deny_list_lines(view.connection(), configuration_in_force(), datetime.now(UTC))
     if as_json:
-        output.print_json(lines)
+        output.print_json([line.to_json() for line in lines])
     elif lines:
-        headings = ("agent", "checkout", "mode", "state", "names", "minutes left", "refused", "saves")
+        headings = ("agent", "checkout", "state", "names", "minutes left", "refused")
         output.print_data(output.Table("", headings, [_status_row(line) for line in lines]))
     else:
-        output.say("no checkout is known yet")
+        output.say("nothing is proposed, pending or written yet")
 
 
 @click.command(name="evidence")
@@ -58,9 +63,9 @@ def status(*, as_json: bool) -> None:
 @JSON_OPTION
 def evidence(host: str | None, checkout: Path | None, *, as_json: bool) -> None:
     """Show for each tool what went by since it was used, and what follows."""
-    chosen = _chosen(known_checkouts(), host, checkout)
+    chosen = _chosen(_known_checkouts(), host, checkout)
     if as_json:
-        output.print_json([{**status_of(one), "tools": _tools_of(one)} for one in chosen])
+        output.print_json([_evidence_of(one) for one in chosen])
         return
     headings = ("tool", "verdict", "characters", "uses", "prompts since", "sessions since", "last use")
     for one in chosen:
@@ -95,7 +100,7 @@ def propose() -> None:
         Sending(home) as sending,
     ):
         PruneRound(RoundGround(home, homes, in_force), log, view, sending.ask).propose()
-    for checkout in known_checkouts():
+    for checkout in _known_checkouts():
         if checkout.line is not None and checkout.line.names:
             output.say(f"{checkout.host} in {checkout.path}: {', '.join(checkout.line.names)}")
 
@@ -122,7 +127,7 @@ def refresh_catalog(host: str | None) -> None:
     output.say(f"{len(seen)} sessions show their tools")
 
 
-def known_checkouts() -> list[Checkout]:
+def _known_checkouts() -> list[Checkout]:
     """Return what is known of all checkouts; none before anything was stored."""
     home = Home.from_environment()
     if not home.events.exists():
@@ -132,74 +137,13 @@ def known_checkouts() -> list[Checkout]:
         return state.checkouts(datetime.now(UTC))
 
 
-def status_of(checkout: Checkout) -> dict[str, object]:
-    """Return where a checkout's list stands, as JSON values."""
-    about = {
-        "host": checkout.host,
-        "checkout": checkout.path,
-        "repository": checkout.repository,
-        "mode": checkout.mode,
-        "characters_saved": checkout.characters_saved,
-        "catalog_assumed": checkout.is_assumed,
-    }
-    line = checkout.line
-    if line is None:
-        nothing: dict[str, object] = {"proposed": [], "pending": [], "written": [], "refused": None}
-        return {**about, "state": "observing", "approved_by": "", "minutes_left": None, **nothing}
-    is_pending = bool(line.approved_at)
-    return {
-        **about,
-        "state": line.state,
-        "approved_by": line.approved_by,
-        "minutes_left": _minutes_left(checkout) if is_pending else None,
-        "proposed": [] if is_pending else line.names,
-        "pending": line.names if is_pending else [],
-        "written": line.written,
-        "refused": {"reason": line.refusal, "detail": line.detail} if line.refusal else None,
-    }
+def _status_row(line: DenyListLine) -> list[output.Cell | str]:
+    left = "" if line.minutes_left is None else str(line.minutes_left)
+    return [line.host, line.checkout, line.state, line.names, left, output.Cell(line.refusal, "bad")]
 
 
-def names_of(line: dict[str, object]) -> str:
-    """Return the names of a list in one line, by what is to become of them."""
-    parts = []
-    for word in ("proposed", "pending", "written"):
-        names = line[word]
-        if isinstance(names, list) and names:
-            parts.append(f"{word}: {', '.join(names)}")
-    return "; ".join(parts)
-
-
-def refusal_of(line: dict[str, object]) -> str:
-    """Return why a list was not written, in one line."""
-    refused = line["refused"]
-    return f"{refused['reason']}: {refused['detail']}" if isinstance(refused, dict) else ""
-
-
-def _minutes_left(checkout: Checkout) -> int:
-    """Return how long the repository must stay idle still, by the newest event alone."""
-    with view_of(Home.from_environment(), prune_evidence) as (view, _):
-        newest = prune_evidence.last_activity(view.connection(), checkout.repository)
-    place = {"host": checkout.host, "repository": checkout.repository}
-    wait = int(configuration_in_force().get("prune.idle_minutes", **place))
-    if not newest:
-        return wait
-    passed_s = (datetime.now(UTC) - datetime.fromisoformat(newest)).total_seconds()
-    return max(0, min(wait, wait - int(passed_s // 60)))
-
-
-def _status_row(line: dict[str, object]) -> list[output.Cell | str]:
-    left, saved = line["minutes_left"], line["characters_saved"]
-    return [
-        *(str(line[word]) for word in ("host", "checkout", "mode", "state")),
-        names_of(line),
-        "" if left is None else str(left),
-        output.Cell(refusal_of(line), "bad"),
-        f"{saved} characters" if saved else "",
-    ]
-
-
-def _tools_of(checkout: Checkout) -> list[dict[str, object]]:
-    return [
+def _evidence_of(checkout: Checkout) -> dict[str, object]:
+    tools = [
         {
             **asdict(one.silence),
             "name": one.unit.name,
@@ -208,6 +152,15 @@ def _tools_of(checkout: Checkout) -> list[dict[str, object]]:
         }
         for one in checkout.judged
     ]
+    return {
+        "host": checkout.host,
+        "checkout": checkout.path,
+        "repository": checkout.repository,
+        "mode": checkout.mode,
+        "characters_saved": checkout.characters_saved,
+        "catalog_assumed": checkout.is_assumed,
+        "tools": tools,
+    }
 
 
 def _chosen(checkouts: list[Checkout], host: str | None, checkout: Path | None) -> list[Checkout]:

@@ -35,7 +35,7 @@ events set aside            0
 Parts
 loop guard    on
 microskills   set to envfacts; this version does not act on it yet
-tool pruning  set to suggest; this version does not act on it yet
+tool pruning  suggest
 judge         set to off; this version does not act on it yet
 """
 

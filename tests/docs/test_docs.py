@@ -43,7 +43,7 @@ def sections() -> dict[str, tuple[str, str]]:
     parts = re.split(r"^#{2,3} `([^`]+)`$", (DOCS / "commands.md").read_text(), flags=re.MULTILINE)
     found = {}
     for heading, text in zip(parts[1::2], parts[2::2], strict=True):
-        words = re.match(r"[a-z ]*[a-z]", heading)
+        words = re.match(r"[a-z -]*[a-z]", heading)
         assert words is not None
         found[words[0]] = (heading.removeprefix(words[0]), text)
     return found
