@@ -45,6 +45,7 @@ class Checkout:
         mode: `off`, `suggest` or `auto`.
         line: where its list stands; None before anything happened to it.
         is_assumed: whether the catalogue is what the agent loads by default.
+        asked_for: the denied names that were used, or named in a prompt, since they were denied.
 
     """
 
@@ -55,6 +56,7 @@ class Checkout:
     line: ListLine | None
     judged: tuple[Judged, ...]
     is_assumed: bool
+    asked_for: list[str]
 
     @property
     def unused(self) -> list[Judged]:
@@ -65,15 +67,6 @@ class Checkout:
     def characters_saved(self) -> int:
         """What their denial saves in each request of a new session, as far as it is known."""
         return sum(one.unit.characters or 0 for one in self.unused)
-
-    @property
-    def asked_for(self) -> list[str]:
-        """The denied names that were asked for since."""
-        if self.line is None or not self.line.written_at:
-            return []
-        since = self.line.written_at
-        used = {one.unit.name for one in self.judged if one.silence.last_use > since}
-        return [name for name in self.line.written if name in used]
 
 
 class PruneState:
@@ -120,7 +113,18 @@ class PruneState:
             assumed = TARGETS[host].assumed.items()
             tools = [OfferedTool(name, characters=size, assumed=True) for name, size in assumed]
         judged = self._judge(host, repository, path, tools, now)
-        return Checkout(host, repository, path, mode, line, judged, is_assumed)
+        asked_for = [] if line is None else self._asked_for(line)
+        return Checkout(host, repository, path, mode, line, judged, is_assumed, asked_for)
+
+    def _asked_for(self, line: ListLine) -> list[str]:
+        place = (line.host, line.repository)
+        uses = prune_evidence.uses(self._connection, *place)
+        wanted = {
+            TARGETS[line.host].unit_of(use.tool, use.server) for use in uses if use.last_at > line.written_at
+        }
+        named = prune_evidence.named(self._connection, *place).items()
+        wanted.update(_units_of(line.host, [name for name, at in named if at > line.written_at]))
+        return [name for name in line.written if name in wanted]
 
     def _judge(
         self, host: str, repository: str, path: str, tools: list[OfferedTool], now: datetime

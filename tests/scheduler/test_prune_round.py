@@ -313,6 +313,16 @@ def test_a_tool_that_is_asked_for_comes_back_and_is_not_proposed_again(timeline:
     assert verdicts["Skill"] == "denied"
 
 
+def test_a_tool_that_a_prompt_names_after_its_denial_comes_back(timeline: Timeline) -> None:
+    timeline.prompts(1)
+    timeline.approve("Workflow", "Skill")
+    idle(timeline)
+    assert timeline.denied() == ["Workflow", "Skill"]
+    timeline.prompts(1, text="use Workflow now")
+    idle(timeline)
+    assert timeline.denied() == ["Skill"]
+
+
 def test_a_tool_that_a_prompt_names_is_not_proposed(timeline: Timeline) -> None:  # S6.5
     timeline.prompts(1, text="use Workflow here", session="z")
     timeline.prompts(9, session="a")
