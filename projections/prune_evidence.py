@@ -152,11 +152,66 @@ class UseLine(NamedTuple):
     is_open: bool
 
 
+class _About(NamedTuple):
+    """What a session's events are counted under."""
+
+    host: str
+    repository: str
+    is_main: bool
+
+
+class _Batch:
+    """What some events come to, held in memory until all of them are folded."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.heard: dict[str, str] = {}
+        self.prompts: list[tuple[object, ...]] = []
+        self.named: dict[tuple[str, str, str], str] = {}
+        self.uses: dict[tuple[str, str, object, object, str], tuple[int, str]] = {}
+        self._sessions: dict[str, _About | None] = {}
+
+    def about(self, stream_id: str) -> _About | None:
+        """Return what a stream's session is about; None of one whose beginning cannot be read."""
+        if stream_id not in self._sessions:
+            found = self.connection.execute(
+                "SELECT host, repository, is_main FROM sessions WHERE stream_id = ?", (stream_id,)
+            ).fetchone()
+            self._sessions[stream_id] = _About(found[0], found[1], bool(found[2])) if found else None
+        return self._sessions[stream_id]
+
+    def forget(self, stream_id: str) -> None:
+        """Look a session up anew."""
+        self._sessions.pop(stream_id, None)
+
+    def write(self) -> None:
+        """Add to the tables."""
+        many = self.connection.executemany
+        many("UPDATE sessions SET last_at = max(last_at, ?2) WHERE stream_id = ?1", list(self.heard.items()))
+        many("INSERT OR IGNORE INTO prompts VALUES (?, ?, ?, ?, ?)", self.prompts)
+        many(
+            "INSERT INTO named VALUES (?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET last_at = max(last_at, excluded.last_at)",
+            [(*key, at) for key, at in self.named.items()],
+        )
+        many(
+            "INSERT INTO uses VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+            "uses = uses + excluded.uses, last_at = max(last_at, excluded.last_at)",
+            [(*key, *value) for key, value in self.uses.items()],
+        )
+
+
 def fold(connection: sqlite3.Connection, rows: Iterable[FoldedRow]) -> None:
     """Take the next events, in order."""
+    batch = _Batch(connection)
+    heard = batch.heard
     for row in rows:
-        if not isinstance(row, EventHead):
-            _TAKE[row.topic](connection, row)
+        if isinstance(row, EventHead):
+            continue
+        if row.topic in _ACTIVITY and row.at > heard.get(row.stream_id, ""):
+            heard[row.stream_id] = row.at
+        _TAKE[row.topic](batch, row)
+    batch.write()
 
 
 def lists(connection: sqlite3.Connection) -> list[ListLine]:
@@ -227,91 +282,78 @@ def _joined(value: object) -> str:
     return SEPARATOR.join(map(str, value)) if isinstance(value, list) else ""
 
 
-def _session_started(connection: sqlite3.Connection, row: EventRow) -> None:
-    connection.execute(
-        "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            row.stream_id,
-            row.data["host"],
-            row.data["repository"],
-            row.data["checkout"],
-            not row.data["agent_id"],
-            # Nobody knows of history whether it goes on: what is alive is heard.
-            is_imported(row.stream_id),
-            row.at,
-        ),
-    )
+def _session_started(batch: _Batch, row: EventRow) -> None:
+    about = [row.data[name] for name in ("host", "repository", "checkout")]
+    # Nobody knows of history whether it goes on: what is alive is heard.
+    values = (row.stream_id, *about, not row.data["agent_id"], is_imported(row.stream_id), row.at)
+    batch.connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    batch.forget(row.stream_id)
+    # What came before the beginning is not of this session.
+    batch.heard[row.stream_id] = row.at
 
 
-def _heard(connection: sqlite3.Connection, row: EventRow) -> None:
-    connection.execute(
-        "UPDATE sessions SET last_at = max(last_at, ?) WHERE stream_id = ?", (row.at, row.stream_id)
-    )
+def _heard(_batch: _Batch, _row: EventRow) -> None:
+    """Take nothing but the time."""
 
 
-def _resumed(connection: sqlite3.Connection, row: EventRow) -> None:
-    _heard(connection, row)
-    connection.execute("UPDATE sessions SET is_archived = 0 WHERE stream_id = ?", (row.stream_id,))
+def _resumed(batch: _Batch, row: EventRow) -> None:
+    batch.connection.execute("UPDATE sessions SET is_archived = 0 WHERE stream_id = ?", (row.stream_id,))
 
 
-def _archived(connection: sqlite3.Connection, row: EventRow) -> None:
-    connection.execute("UPDATE sessions SET is_archived = 1 WHERE stream_id = ?", (row.stream_id,))
+def _archived(batch: _Batch, row: EventRow) -> None:
+    batch.connection.execute("UPDATE sessions SET is_archived = 1 WHERE stream_id = ?", (row.stream_id,))
 
 
-def _prompted(connection: sqlite3.Connection, row: EventRow) -> None:
-    _heard(connection, row)
-    if row.data["kind"] != "human":
+def _prompted(batch: _Batch, row: EventRow) -> None:
+    about = batch.about(row.stream_id)
+    if about is None or not about.is_main or row.data["kind"] != "human":
         return
-    connection.execute(
-        "INSERT OR IGNORE INTO prompts SELECT host, repository, ?, stream_id, ? FROM sessions "
-        "WHERE stream_id = ? AND is_main",
-        (row.at, row.data["turn"], row.stream_id),
-    )
+    batch.prompts.append((about.host, about.repository, row.at, row.stream_id, row.data["turn"]))
     tools_named = row.data["tools_named"]
-    connection.executemany(
-        "INSERT INTO named SELECT host, repository, ?, ? FROM sessions WHERE stream_id = ? "
-        "ON CONFLICT DO UPDATE SET last_at = max(last_at, excluded.last_at)",
-        [(name, row.at, row.stream_id) for name in (tools_named if isinstance(tools_named, list) else [])],
-    )
+    for name in tools_named if isinstance(tools_named, list) else []:
+        key = (about.host, about.repository, str(name))
+        batch.named[key] = max(row.at, batch.named.get(key, ""))
 
 
-def _called(connection: sqlite3.Connection, row: EventRow) -> None:
-    _heard(connection, row)
-    connection.execute(
-        "INSERT INTO uses SELECT host, repository, ?, ?, stream_id, 1, ? FROM sessions WHERE stream_id = ? "
-        "ON CONFLICT DO UPDATE SET uses = uses + 1, last_at = max(last_at, excluded.last_at)",
-        (row.data["tool"], row.data["server"], row.at, row.stream_id),
-    )
+def _called(batch: _Batch, row: EventRow) -> None:
+    about = batch.about(row.stream_id)
+    if about is None:
+        return
+    key = (about.host, about.repository, row.data["tool"], row.data["server"], row.stream_id)
+    number, last_at = batch.uses.get(key, (0, ""))
+    batch.uses[key] = (number + 1, max(row.at, last_at))
 
 
-def _list_opened(connection: sqlite3.Connection, row: EventRow) -> None:
+def _list_opened(batch: _Batch, row: EventRow) -> None:
     about = (row.stream_id, row.data["host"], row.data["repository"], row.data["checkout"])
-    connection.execute(
+    batch.connection.execute(
         "INSERT OR REPLACE INTO lists VALUES "
         "(?, ?, ?, ?, 'observing', '', '[]', '', '', '', '', '', '', '', '')",
         about,
     )
 
 
-def _set(connection: sqlite3.Connection, row: EventRow, **values: object) -> None:
+def _set(batch: _Batch, row: EventRow, **values: object) -> None:
     columns = ", ".join(f"{column} = ?" for column in values)
-    connection.execute(f"UPDATE lists SET {columns} WHERE stream_id = ?", (*values.values(), row.stream_id))
+    batch.connection.execute(
+        f"UPDATE lists SET {columns} WHERE stream_id = ?", (*values.values(), row.stream_id)
+    )
 
 
-def _catalog_recorded(connection: sqlite3.Connection, row: EventRow) -> None:
+def _catalog_recorded(batch: _Batch, row: EventRow) -> None:
     about = {"agent_version": row.data["agent_version"], "catalog": row.data["catalog"]}
-    _set(connection, row, **about, catalog_at=row.at)
+    _set(batch, row, **about, catalog_at=row.at)
 
 
-def _proposed(connection: sqlite3.Connection, row: EventRow) -> None:
+def _proposed(batch: _Batch, row: EventRow) -> None:
     names = _joined(row.data["names"])
-    _set(connection, row, state="proposed", names=names, approved_by="", approved_at="")
+    _set(batch, row, state="proposed", names=names, approved_by="", approved_at="")
 
 
-def _pended(connection: sqlite3.Connection, row: EventRow) -> None:
+def _pended(batch: _Batch, row: EventRow) -> None:
     approved = {"approved_by": row.data["approved_by"], "approved_at": row.at}
     _set(
-        connection,
+        batch,
         row,
         state="pending",
         names=_joined(row.data["names"]),
@@ -321,33 +363,35 @@ def _pended(connection: sqlite3.Connection, row: EventRow) -> None:
     )
 
 
-def _written(connection: sqlite3.Connection, row: EventRow) -> None:
-    before = _written_names(connection, row)
+def _written(batch: _Batch, row: EventRow) -> None:
+    before = _written_names(batch, row)
     names = row.data["names"]
     after = [*before, *(name for name in (names if isinstance(names, list) else []) if name not in before)]
     done = {"state": "written", "written": _joined(after), "written_at": row.at}
-    _set(connection, row, **done, names="", approved_by="", approved_at="", refusal="", detail="")
+    _set(batch, row, **done, names="", approved_by="", approved_at="", refusal="", detail="")
 
 
-def _refused(connection: sqlite3.Connection, row: EventRow) -> None:
-    _set(connection, row, state="refused", refusal=row.data["reason"], detail=row.data["detail"])
+def _refused(batch: _Batch, row: EventRow) -> None:
+    _set(batch, row, state="refused", refusal=row.data["reason"], detail=row.data["detail"])
 
 
-def _restored(connection: sqlite3.Connection, row: EventRow) -> None:
+def _restored(batch: _Batch, row: EventRow) -> None:
     names = row.data["names"] if isinstance(row.data["names"], list) else []
-    left = [name for name in _written_names(connection, row) if name not in names]
-    _set(connection, row, state="restored", written=_joined(left))
-    connection.executemany(
+    left = [name for name in _written_names(batch, row) if name not in names]
+    _set(batch, row, state="restored", written=_joined(left))
+    batch.connection.executemany(
         "INSERT OR REPLACE INTO restored VALUES (?, ?, ?)", [(row.stream_id, name, row.at) for name in names]
     )
 
 
-def _written_names(connection: sqlite3.Connection, row: EventRow) -> list[str]:
-    found = connection.execute("SELECT written FROM lists WHERE stream_id = ?", (row.stream_id,)).fetchone()
+def _written_names(batch: _Batch, row: EventRow) -> list[str]:
+    found = batch.connection.execute(
+        "SELECT written FROM lists WHERE stream_id = ?", (row.stream_id,)
+    ).fetchone()
     return _names(found[0]) if found else []
 
 
-_TAKE: dict[str, Callable[[sqlite3.Connection, EventRow], None]] = {
+_TAKE: dict[str, Callable[[_Batch, EventRow], None]] = {
     "session.started": _session_started,
     "session.resumed": _resumed,
     "session.prompt_submitted": _prompted,
@@ -364,5 +408,8 @@ _TAKE: dict[str, Callable[[sqlite3.Connection, EventRow], None]] = {
     "tool_prune.deny_list_refused": _refused,
     "tool_prune.deny_list_restored": _restored,
 }
+
+_ACTIVITY = frozenset(topic for topic in _TAKE if topic.startswith("session.")) - {"session.archived"}
+"""That a session is put away, hours after its last word, is our doing."""
 
 DECODED = frozenset(_TAKE)
