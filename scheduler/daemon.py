@@ -41,7 +41,7 @@ from tokeneconomizer.scheduler.store_trouble import (  # noqa: E402
     WatchedCalls,
     is_of_store,
 )
-from tokeneconomizer.scheduler.sweeping import CHILD_COMMAND, PRUNE_COMMAND, Sweeping  # noqa: E402
+from tokeneconomizer.scheduler.sweeping import PRUNE_COMMAND, Sweeping  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -111,7 +111,7 @@ class Daemon:
             folding=folding,
             trouble=trouble,
             rebuilding=Rebuilding(self._home, self._log, folding.soon),
-            sweeping=self._child(folding.soon, CHILD_COMMAND),
+            sweeping=self._child(folding.soon),
             pruning=self._child(folding.soon, PRUNE_COMMAND),
         )
         self._tick(work)
@@ -134,7 +134,7 @@ class Daemon:
         self._home.socket.unlink(missing_ok=True)
         self._log.info("daemon stopped")
 
-    def _child(self, after: Callable[[], None], command: tuple[str, ...]) -> Sweeping:
+    def _child(self, after: Callable[[], None], command: tuple[str, ...] | None = None) -> Sweeping:
         began = self._last_call.wall
         return Sweeping(self._home, self._log, self._environments, after, began, command=command)
 

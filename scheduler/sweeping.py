@@ -44,7 +44,7 @@ class Sweeping:
         environments: what each agent's hook client handed over, by host.
         after: called when a child has ended, so that views take in what it stored.
         now: the wait for the first sweep begins here.
-        command: what the child runs.
+        command: what the child runs, if not a sweep.
 
     """
 
@@ -56,7 +56,7 @@ class Sweeping:
         after: Callable[[], None],
         now: datetime,
         *,
-        command: tuple[str, ...] = CHILD_COMMAND,
+        command: tuple[str, ...] | None = None,
     ) -> None:
         self._home = home
         self._log = log
@@ -86,11 +86,12 @@ class Sweeping:
 
     async def _sweep(self) -> None:
         try:
-            status, said = await run_child(self._command, self._home.root, self._places())
+            status, said = await run_child(self._command or CHILD_COMMAND, self._home.root, self._places())
         except OSError as error:
             status, said = -1, str(error)
         if status not in {0, EXIT_BUSY}:
-            self._log.error("timer's child failed", module=self._command[-1], status=status, reason=said)
+            what = "deny lists were not looked after" if self._command else "logs were not swept"
+            self._log.error(what, status=status, reason=said)
         self._after()
 
     def _places(self) -> dict[str, str]:
