@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -36,6 +37,7 @@ from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.prune_changes import PruneChanged, pended, request_of
 from tokeneconomizer.scheduler.prune_round import Ground, PruneRound
 from tokeneconomizer.scheduler.prune_state import PruneState
+from tokeneconomizer.scheduler.sweeping import PRUNE_COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -358,3 +360,13 @@ def test_a_proposal_is_stored_once(timeline: Timeline) -> None:
     timeline.round()
     timeline.round()
     assert timeline.bench.topics().count("tool_prune.proposed") == 1
+
+
+def test_the_child_process_runs_by_itself(timeline: Timeline) -> None:
+    timeline.prompts(9, session="a")
+    timeline.prompts(9, session="b")
+    timeline.bench.store.close()
+    environment = {"HOME": str(timeline.user_home), "TOKENECONOMIZER_HOME": str(timeline.bench.home.root)}
+    done = subprocess.run(PRUNE_COMMAND, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "tool_prune.proposed" in timeline.bench.topics()
