@@ -39,12 +39,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rebuild": ("rebuild", "Make the views anew from the events."),
     "verdict": ("verdict", "Say what recorded shell calls prove about the tests."),
     "guard": ("guard", "Look at what the loop guard does."),
+    "prune": ("prune", "Take tools away from an agent that a repository never uses."),
+    "undo": ("undo", "Take back what an event changed in an agent's file."),
     "import": ("import_history", "Read the history in the agents' logs into the store."),
     "ledger": ("ledger", "Show tokens by session, day, repository and model."),
     "demo": ("demo", "Show the main job on a sample session, in a throw-away home."),
     "completion": ("completion", "Print the completion script of a shell."),
 }
 """Command -> its module in `console.commands`, and its line in `te --help`."""
+
+ALIASES = {"toolprune": "prune"}
+"""Second names, which `te --help` does not list."""
 
 
 class LazyGroup(click.Group):
@@ -56,6 +61,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the same
         """Return the command of a name."""
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
         module, _ = COMMANDS[cmd_name]

@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.console import daemon_process, output
+from tokeneconomizer.console.deny_list_lines import deny_list_lines
 from tokeneconomizer.console.state import configuration_or_problem, view_of
 from tokeneconomizer.console.words import language_of
 from tokeneconomizer.domain.errors import TokeneconomizerError
 from tokeneconomizer.domain.settings import setting_of
-from tokeneconomizer.projections import counters
+from tokeneconomizer.projections import counters, prune_evidence
 from tokeneconomizer.projections.table import PROJECTIONS
 from tokeneconomizer.scheduler.store_guard import trouble_with
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokeneconomizer.console.daemon_process import DaemonState
+    from tokeneconomizer.console.deny_list_lines import DenyListLine
     from tokeneconomizer.domain.settings import Configuration
     from tokeneconomizer.projections.counters import Counts, SessionLine
     from tokeneconomizer.scheduler.home import Home
@@ -63,6 +65,7 @@ class Overview:
         active: sessions with an open turn and an event in the last ACTIVE_MINUTES.
         sessions: the newest ones.
         redirects_by_rule: rule -> redirects that arrived.
+        deny_lists: those about which there is something to say.
         set_aside: events that a view could not take.
         troubles: why something is not known or not up to date.
 
@@ -81,6 +84,7 @@ class Overview:
     sessions: list[SessionLine] | None = None
     counts: Counts | None = None
     redirects_by_rule: dict[str, int] | None = None
+    deny_lists: list[DenyListLine] | None = None
     set_aside: int | None = None
     troubles: list[str] = field(default_factory=list)
 
@@ -148,6 +152,9 @@ def _count(overview: Overview, home: Home, now: datetime) -> None:
                     overview.counts = counters.totals(view.connection())
                     overview.redirects_by_rule = counters.redirects_by_rule(view.connection())
                     _see(overview, counters.sessions(view.connection(), SESSIONS_LOOKED_AT), now)
+                elif projection.NAME == prune_evidence.NAME:
+                    in_force, _ = configuration_or_problem()
+                    overview.deny_lists = deny_list_lines(view.connection(), in_force, now)
     except TokeneconomizerError as error:
         overview.troubles.append(str(error))
     else:

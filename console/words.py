@@ -28,6 +28,8 @@ LABELS: dict[str, dict[str, str]] = {
     "home": {"en": "home", "zh": "主目录"},
     "judge": {"en": "judge", "zh": "裁判"},
     "judge_calls": {"en": "times the judge was asked", "zh": "询问裁判的次数"},
+    "deny_lists": {"en": "Deny lists", "zh": "禁用清单"},
+    "minutes_left": {"en": "{minutes} idle minutes left", "zh": "还需空闲 {minutes} 分钟"},
     "last_event": {"en": "last event", "zh": "最近事件"},
     "log": {"en": "log", "zh": "日志"},
     "loopguard": {"en": "loop guard", "zh": "循环守卫"},

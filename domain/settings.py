@@ -35,6 +35,7 @@ class Setting:
         minimum, maximum: the numbers it takes.
         per_repository, per_host: where it may be set besides globally.
         in_use: False while this version stores the value and does not act on it.
+        is_names: whether it takes names with commas between them.
 
     """
 
@@ -47,6 +48,7 @@ class Setting:
     per_repository: bool = True
     per_host: bool = True
     in_use: bool = True
+    is_names: bool = False
 
     def parse(self, text: str) -> Value:
         """
@@ -56,6 +58,8 @@ class Setting:
             BadSetting: when the key does not take it.
 
         """
+        if self.is_names:
+            return ",".join(dict.fromkeys(text.replace(",", " ").split()))
         if self.choices:
             if text in self.choices:
                 return text
@@ -147,19 +151,14 @@ SETTINGS: tuple[Setting, ...] = (
         "tell the next session what earlier ones had to find out",
         ("off", "envfacts", "full"),
     ),
-    Setting(
-        "toolprune",
-        "suggest",
-        "deny tools that the repository never uses",
-        ("off", "suggest", "auto"),
-        in_use=False,
-    ),
+    Setting("toolprune", "suggest", "deny tools that the repository never uses", ("off", "suggest", "auto")),
     Setting("judge", "off", "ask the user's own agent whether a turn is stuck", ("off", "auto")),
     Setting("trust", "no", "treat the repository as trusted", ("yes", "no"), per_host=False),
-    Setting("prune.min_prompts", 10, "prompts without a use before a tool counts as unused", in_use=False),
-    Setting("prune.min_sessions", 2, "sessions that these prompts must come from", in_use=False),
-    Setting("prune.single_prompt_sessions", 5, "single-prompt sessions that count as much", in_use=False),
-    Setting("prune.idle_minutes", 60, "idle minutes before a list is written", in_use=False),
+    Setting("prune.min_prompts", 10, "prompts without a use before a tool counts as unused"),
+    Setting("prune.min_sessions", 2, "sessions that these prompts must come from"),
+    Setting("prune.single_prompt_sessions", 5, "single-prompt sessions that count as much"),
+    Setting("prune.idle_minutes", 60, "idle minutes before a list is written"),
+    Setting("prune.keep", "", "names that are never proposed, with commas between them", is_names=True),
     Setting(
         "facts.block_characters",
         BLOCK_CHARACTERS,

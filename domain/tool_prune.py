@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING, Self
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from eventsourcing.domain import Aggregate
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 NAMESPACE = uuid5(NAMESPACE_URL, "tokeneconomizer:tool_prune")
 
@@ -25,10 +29,8 @@ class ToolPruneEvent(Aggregate.Event):
     """The base of all pruning events."""
 
     def apply(self, aggregate: ToolPrune) -> None:
-        """Move the checkout to the state that the event names."""
-        state = _STATE_AFTER.get(type(self))
-        if state is not None:
-            aggregate.state = state
+        """Remember what the next step is decided by."""
+        aggregate.evolve(self)
 
 
 class ToolPruneOpened(ToolPruneEvent, Aggregate.Created):
@@ -121,8 +123,56 @@ class ToolPrune(Aggregate):
 
     def __init__(self) -> None:
         self.state = PruneState.OBSERVING
+        self.agent_version = ""
+        self.catalog = "[]"
+        self.names: list[str] = []
+        """Of the newest proposal, or of the list that was approved."""
+        self.approved_at: datetime | None = None
+        self.written: list[str] = []
+        """What stands in the agent's file now."""
+        self.refusal = ("", "")
+        """Reason and detail of the newest one, until a list is written."""
+        self.restored_at: dict[str, datetime] = {}
 
     @staticmethod
     def create_id(host: str, checkout: str) -> UUID:
         """Return the stream id."""
         return uuid5(NAMESPACE, f"{host}\n{checkout}")
+
+    @classmethod
+    def open(cls, host: str, repository: str, checkout: str, timestamp: datetime) -> Self:
+        """Begin the stream of a checkout with an agent."""
+        return cls._create(
+            cls.Created,
+            id=cls.create_id(host, checkout),
+            timestamp=timestamp,
+            host=host,
+            repository=repository,
+            checkout=checkout,
+        )
+
+    def has_catalog(self, agent_version: object, catalog: object) -> bool:
+        """Tell whether that is the catalogue which was recorded last."""
+        return (self.agent_version, self.catalog) == (agent_version, catalog)
+
+    def evolve(self, event: ToolPruneEvent) -> None:
+        """Take in one event."""
+        self.state = _STATE_AFTER.get(type(event), self.state)
+        match event:
+            case CatalogRecorded():
+                self.agent_version, self.catalog = event.agent_version, event.catalog
+            case PruneProposed():
+                self.names, self.approved_at = event.names, None
+            case DenyListPended():
+                self.names, self.approved_at = event.names, event.timestamp
+                self.refusal = ("", "")
+            case DenyListWritten():
+                self.written = [*self.written, *(name for name in event.names if name not in self.written)]
+                self.names, self.approved_at, self.refusal = [], None, ("", "")
+            case DenyListRefused():
+                self.refusal = (event.reason, event.detail)
+            case DenyListRestored():
+                self.written = [name for name in self.written if name not in event.names]
+                self.restored_at |= dict.fromkeys(event.names, event.timestamp)
+            case _:
+                pass

@@ -248,7 +248,7 @@ def _catalog_recorded(data: Fields) -> str:
 
 
 def _prune_proposed(data: Fields) -> str:
-    return f"Proposed to deny {_names(data['names'])}"
+    return f"Proposed to deny {_names(data['names'])}" if data["names"] else "Nothing is to be denied now"
 
 
 def _deny_list_pended(data: Fields) -> str:

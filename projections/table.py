@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.projections import accounting, audit, counters, envelope, microskills
+from tokeneconomizer.projections import (
+    accounting,
+    audit,
+    counters,
+    envelope,
+    microskills,
+    prune_evidence,
+)
 
 if TYPE_CHECKING:
     from tokeneconomizer.projections.view import Projection
 
-PROJECTIONS: tuple[Projection, ...] = (counters, audit, accounting, envelope, microskills)
+PROJECTIONS: tuple[Projection, ...] = (
+    counters,
+    audit,
+    accounting,
+    envelope,
+    microskills,
+    prune_evidence,
+)

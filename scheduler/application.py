@@ -24,6 +24,8 @@ from tokeneconomizer.domain.missed_calls import store_missed
 from tokeneconomizer.domain.session import Phase, Session
 from tokeneconomizer.domain.session_snapshot import SessionSnapshot
 from tokeneconomizer.domain.setup import Setup, policy_name
+from tokeneconomizer.domain.tool_prune import ToolPrune
+from tokeneconomizer.scheduler.prune_changes import PRUNE_EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.missed_calls import LoggedTurn
     from tokeneconomizer.domain.settings import Configuration
     from tokeneconomizer.scheduler.envelopes import Envelopes
+    from tokeneconomizer.scheduler.prune_changes import PruneChange
     from tokeneconomizer.scheduler.store import EventStore
 
 SNAPSHOT_EVERY_EVENTS = 100
@@ -331,6 +334,18 @@ class Application:
         with self._whole_or_forgotten(stream_id):
             found.trigger_event(event, timestamp=at, **fields)
             self._store.save(found)
+
+    def prune_changed(self, host: str, place: Place, changes: Sequence[PruneChange], at: datetime) -> int:
+        """Store what happened to a checkout's deny list; return how many events that were."""
+        stream_id = ToolPrune.create_id(host, place.checkout)
+        prune = self._find(ToolPrune, stream_id) or ToolPrune.open(host, place.repository, place.checkout, at)
+        with self._whole_or_forgotten(stream_id):
+            for change in changes:
+                if not (change.kind == "catalog_recorded" and prune.has_catalog(**change.fields)):
+                    prune.trigger_event(PRUNE_EVENTS[change.kind], timestamp=at, **change.fields)
+            events = len(prune.pending_events)
+            self._store.save(prune)
+        return events
 
     def known_policies(self, host: str) -> dict[str, str]:
         """Return the policies last stored for a host, by `policy_name`."""

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from tokeneconomizer.domain.accounting.told import NOTHING_TOLD, ToldContext
-from tokeneconomizer.domain.commands import SessionKey
+from tokeneconomizer.domain.commands import Place, SessionKey
 from tokeneconomizer.domain.errors import TokeneconomizerError
 from tokeneconomizer.domain.missed_calls import LoggedTurn, MissedCall
 from tokeneconomizer.domain.settings import ALL_HOSTS
 from tokeneconomizer.hosts.recognise import HOST_NAMES
 from tokeneconomizer.scheduler import configuration
 from tokeneconomizer.scheduler.imported_events import decoded
+from tokeneconomizer.scheduler.prune_changes import PRUNE_CHANGED, PruneChanged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,14 +76,18 @@ def execute(parts: Parts, request: Mapping[str, object]) -> dict[str, object]:
         events = decoded(cast("list[object]", request.get("events", [])))
         parts.store.append([event.stored() for event in events])
         return {"stored": len(events)}
+    if name == PRUNE_CHANGED:
+        try:
+            pruned = msgspec.convert(request, PruneChanged)
+        except msgspec.ValidationError as error:
+            raise TokeneconomizerError(_other_version(PRUNE_CHANGED, error)) from error
+        place = Place(pruned.repository, pruned.checkout)
+        return {"stored": parts.application.prune_changed(pruned.host, place, pruned.changes, now)}
     if name == CALLS_MISSED:
         try:
             missed = msgspec.convert(request, MissedCalls)
         except msgspec.ValidationError as error:
-            message = (
-                f"`{name}` is of another version ({error}): `te daemon stop`, so that the new one starts"
-            )
-            raise TokeneconomizerError(message) from error
+            raise TokeneconomizerError(_other_version(CALLS_MISSED, error)) from error
         key = SessionKey(missed.host, missed.session_id, missed.agent_id)
         turn = LoggedTurn(missed.turn, missed.at, missed.calls, missed.told, missed.opened_version)
         return {"stored": parts.application.calls_missed(key, turn)}
@@ -96,6 +101,10 @@ def execute(parts: Parts, request: Mapping[str, object]) -> dict[str, object]:
         return {"stored": 1}
     message = f"the daemon knows no command `{name}`: `te daemon stop`, so that the new program starts"
     raise TokeneconomizerError(message)
+
+
+def _other_version(name: str, error: Exception) -> str:
+    return f"`{name}` is of another version ({error}): `te daemon stop`, so that the new one starts"
 
 
 def store_policies(parts: Parts, now: datetime) -> int:

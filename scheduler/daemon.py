@@ -46,7 +46,7 @@ from tokeneconomizer.scheduler.store_trouble import (  # noqa: E402
     WatchedCalls,
     is_of_store,
 )
-from tokeneconomizer.scheduler.sweeping import Sweeping  # noqa: E402
+from tokeneconomizer.scheduler.sweeping import PRUNE_COMMAND, Sweeping  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -84,6 +84,7 @@ class Work:
     sweeping: Sweeping
     judging: Judging
     facts: FactBlocks
+    pruning: Sweeping
 
 
 class Daemon:
@@ -121,7 +122,6 @@ class Daemon:
             trouble=trouble,
             rebuilding=Rebuilding(self._home, self._log, folding.soon),
             facts=FactBlocks(self._home, parts.application, parts.facts),
-            sweeping=Sweeping(self._home, self._log, self._environments, folding.soon, self._last_call.wall),
             judging=Judging(
                 parts.application,
                 parts.configuration,
@@ -130,6 +130,8 @@ class Daemon:
                 lambda: datetime.now(UTC),
                 folding.soon,
             ),
+            sweeping=self._child(folding.soon),
+            pruning=self._child(folding.soon, PRUNE_COMMAND),
         )
         self._tick(work)
         # What was imported lives as long as the process: a collection that looks at it takes 13 ms.
@@ -146,10 +148,15 @@ class Daemon:
         await work.rebuilding.close()
         await work.sweeping.close()
         await work.judging.close()
+        await work.pruning.close()
         work.folding.close()
         parts.store.close()
         self._home.socket.unlink(missing_ok=True)
         self._log.info("daemon stopped")
+
+    def _child(self, after: Callable[[], None], command: tuple[str, ...] | None = None) -> Sweeping:
+        began = self._last_call.wall
+        return Sweeping(self._home, self._log, self._environments, after, began, command=command)
 
     def _speaker(self, work: Work) -> Speaker:
         def after() -> None:
@@ -192,6 +199,7 @@ class Daemon:
             ("sessions", lambda: self._archive_or_end(work)),
             ("facts", lambda: self._render_facts(work)),
             ("views", work.rebuilding.start_if_due),
+            ("deny lists", lambda: self._prune(work)),
             ("logs", lambda: work.sweeping.start_if_due(datetime.now(UTC), self._last_call.wall)),
         )
         for name, part in due:
@@ -213,6 +221,11 @@ class Daemon:
             if work.facts.keep_up(connection, datetime.now(UTC), lambda: time.monotonic() < end):
                 work.folding.soon()
 
+    def _prune(self, work: Work) -> None:
+        answers = work.folding.answers()
+        is_awaited = answers is not None and answers.lists_pending
+        work.pruning.start_if_due(datetime.now(UTC), self._last_call.wall, is_awaited=is_awaited)
+
     def _archive_or_end(self, work: Work) -> None:
         answers = work.folding.answers()
         if answers is None:
@@ -223,7 +236,8 @@ class Daemon:
         for stream_id in answers.silent_since(silent_since.isoformat())[:ARCHIVED_PER_TICK]:
             work.parts.application.archive_silent(UUID(stream_id), silent_since, now.wall)
             work.folding.soon()
-        is_idle = may_end(self._last_call, now, all_archived=answers.all_archived)
+        nothing_expected = answers.all_archived and not answers.lists_pending
+        is_idle = may_end(self._last_call, now, all_archived=nothing_expected)
         if is_idle and not self._stays and not work.spool.waiting():
             self._log.info("daemon ends: nobody called, and nothing is expected")
             self._stop.set()

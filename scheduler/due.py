@@ -72,3 +72,32 @@ def may_end(last_call: Reading, now: Reading, *, all_archived: bool) -> bool:
 def silent_before(now: Reading) -> datetime:
     """Return the moment since which a session must have been silent to be archived."""
     return now.wall - SILENCE_BEFORE_ARCHIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """
+    Since when nothing happens.
+
+    Attributes:
+        activity: when something happened last, by the wall clock.
+        base: the clocks from which the wait is counted.
+
+    """
+
+    activity: datetime
+    base: Reading
+
+
+def idle_since(before: Idle | None, activity: datetime, now: Reading) -> Idle:
+    """
+    Return from when on the wait is counted, after one more look at what happened last.
+
+    The wall clock tells how long ago that was, the other clock since when we know of it: what is first heard
+    of now is waited for from now on. After the wall clock was set back the wait starts anew.
+    """
+    if before is None or before.activity != activity:
+        return Idle(activity, Reading(min(activity, now.wall), now.boot_id, now.elapsed_s))
+    if now.wall < before.base.wall:
+        return Idle(activity, now)
+    return before

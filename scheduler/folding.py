@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.errors import StoreDamaged, TokeneconomizerError
-from tokeneconomizer.projections import counters, envelope
+from tokeneconomizer.projections import counters, envelope, prune_evidence
 from tokeneconomizer.projections.errors import ViewUnusable
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.switch import is_superseded, open_view
@@ -44,11 +44,13 @@ class Answers:
     Attributes:
         silent_since: the streams that are not archived and were last heard before a moment (ISO 8601).
         all_archived: whether nothing more is expected of any session.
+        lists_pending: whether a deny list waits to be written.
 
     """
 
     silent_since: Callable[[str], list[str]]
     all_archived: bool
+    lists_pending: bool = False
 
 
 class Folding:
@@ -95,6 +97,7 @@ class Folding:
                 return Answers(
                     lambda moment: counters.silent_since(connection, moment),
                     all_archived=counters.are_all_archived(connection),
+                    lists_pending=self._lists_pending(),
                 )
         except TokeneconomizerError as error:
             self._tell("view not asked", counters, error)
@@ -116,6 +119,11 @@ class Folding:
     def _up_to_date(self, projection: Projection) -> View | None:
         view = self._view_of(projection)
         return None if view.is_outdated or view.position() < self._events.last_position() else view
+
+    def _lists_pending(self) -> bool:
+        view = self._view_of(prune_evidence)
+        with said_in_words(view.path, view.projection):
+            return not view.is_outdated and prune_evidence.are_lists_pending(view.connection())
 
     def close(self) -> None:
         """Let go of the views and the log."""

@@ -66,6 +66,11 @@ class Home:
         return self.root / "import.lock"
 
     @property
+    def prune_lock(self) -> Path:
+        """Held by the process that writes into agents' files of a checkout."""
+        return self.root / "prune.lock"
+
+    @property
     def log(self) -> Path:
         """The daemon's log."""
         return self.root / "log" / "daemon.log"

@@ -27,6 +27,7 @@ from tokeneconomizer.hosts.logs import LOGS, find
 from tokeneconomizer.hosts.records import LoggedSession, LoggedUsage, SkippedLine
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.scheduler.accounting_hosts import accounting_of
+from tokeneconomizer.scheduler.catalogues import Catalogues, record_catalogues
 from tokeneconomizer.scheduler.child import EXIT_BUSY, EXIT_FAILED, LOWEST_PRIORITY
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.import_turns import HeldTurns, TurnsOfLog
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tokeneconomizer.domain.usage_record import UsageRecord
+    from tokeneconomizer.scheduler.catalogues import SeenCatalogue
     from tokeneconomizer.scheduler.import_turns import Turn
 
 MARKS_NAME = "imported.msgpack"
@@ -92,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
             places = LogPlaces(str(Path.home()))
             accounting = accounting_of(homes.home, homes.environment)
             hasher, user_home = Hasher(home.key()), str(Path.home())
-            ground = Ground(log, hasher, user_home, places.of, sending.send, accounting)
+            ground = Ground(log, hasher, user_home, places.of, sending.send, accounting, sending.ask)
             summary = Import(ground, home.cache).run(find(homes, LOGS))
     except DaemonRunning as error:
         sys.stderr.write(f"{error}\n")
@@ -119,6 +121,7 @@ class Import:
         self._marks_file = cache_folder / MARKS_NAME
         self._turns = TurnImport(ground)
         self._sessions: set[tuple[str, str]] = set()
+        self._catalogues: list[SeenCatalogue] = []
         self.summary = Summary()
 
     def run(self, files: Sequence[LogFile]) -> Summary:
@@ -137,11 +140,12 @@ class Import:
                 self._keep(marks)
             _tell(done=number)
         self._keep(marks)
+        record_catalogues(self._ground, self._catalogues, only_first=True)
         self.summary.sessions = len(self._sessions)
         return self.summary
 
     def _import(self, file: LogFile) -> None:
-        turns, last = TurnsOfLog(file.host), HeldTurns()
+        turns, last, catalogues = TurnsOfLog(file.host), HeldTurns(), Catalogues(file.host)
         usages: list[UsageRecord] = []
         sessions: dict[str, LoggedSession] = {}
         for batch in LOGS[file.host].read(file, None, Wanted.ALL):
@@ -154,9 +158,11 @@ class Import:
                     case LoggedSession():
                         sessions.setdefault(record.session_id, record)
                 last.add(record)
+                catalogues.take(record)
                 for turn in turns.take(record):
                     self._take(last.take(turn))
         self._take(last.rest())
+        self._catalogues += catalogues.seen(is_whole_log=True)
         if self._is_settled(file):
             self._take(turns.rest())
         self.summary.events += import_usage(self._ground, file.host, sessions, usages)

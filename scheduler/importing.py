@@ -23,7 +23,7 @@ from tokeneconomizer.projections.event_rows import EventRow
 from tokeneconomizer.scheduler.imported_events import encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from uuid import UUID
 
     from eventsourcing.domain import DomainEventProtocol
@@ -51,6 +51,7 @@ class Ground:
         place_of: repository and checkout of a session.
         send: has events stored; returns when they are.
         accounting: how turns are accounted.
+        ask: has a command done, as `scheduler.control` takes it.
 
     """
 
@@ -60,6 +61,7 @@ class Ground:
     place_of: Callable[[LoggedSession], Place]
     send: Callable[[list[ImportedEvent]], None]
     accounting: Accounting | None = None
+    ask: Callable[[Mapping[str, object]], object] = lambda _request: None
 
 
 def send_in_batches(ground: Ground, events: list[ImportedEvent]) -> int:

@@ -43,11 +43,17 @@ def place_of(folder: str, user_home: str, ceilings: str = "") -> Place:
     return Place(repository=repository, checkout=str(checkout))
 
 
-def main_checkout_of(checkout: str) -> str:
-    """Return the checkout that a worktree belongs to; the checkout itself where it is none."""
-    git_folder = _git_folder(Path(checkout))
-    common = _real(str(_common_folder(git_folder)))
-    return str(Path(common).parent) if common.endswith("/.git") else checkout
+def common_git_folder(checkout: Path) -> Path | None:
+    """Return the git folder that a checkout shares with its worktrees; None where there is no git."""
+    if not os.path.exists(checkout / ".git"):  # noqa: PTH110 - pathlib's raises where we may not look
+        return None
+    return Path(os.path.realpath(_common_folder(_git_folder(checkout))))
+
+
+def main_checkout(checkout: Path) -> Path:
+    """Return the checkout that a linked worktree belongs to, else the checkout itself."""
+    common = common_git_folder(checkout)
+    return common.parent if common is not None and common.name == ".git" else checkout
 
 
 def _checkout_above(start: str, stops: set[str]) -> Path | None:

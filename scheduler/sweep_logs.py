@@ -23,6 +23,7 @@ from tokeneconomizer.hosts.logs import LOGS, find
 from tokeneconomizer.hosts.records import LoggedCatalogue, LoggedSession, LoggedUsage
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.event_rows import EventRow
+from tokeneconomizer.scheduler.catalogues import Catalogues, record_catalogues
 from tokeneconomizer.scheduler.child import EXIT_BUSY, EXIT_FAILED, LOWEST_PRIORITY
 from tokeneconomizer.scheduler.finding_missed import MissedCallsOfTurn
 from tokeneconomizer.scheduler.home import Home
@@ -77,7 +78,9 @@ def main() -> int:
     try:
         with held(home.import_lock, attempts=1), EventLog(home.events) as log, Sending(home) as sending:
             user_home = str(Path.home())
-            ground = Ground(log, Hasher(home.key()), user_home, LogPlaces(user_home).of, sending.send)
+            ground = Ground(
+                log, Hasher(home.key()), user_home, LogPlaces(user_home).of, sending.send, sending.ask
+            )
             Sweep(ground, MissedCallsOfTurn(ground, sending.ask), home.cache).run(find(homes, LOGS))
     except DaemonRunning:
         return EXIT_BUSY
@@ -127,6 +130,9 @@ class Sweep:
             list(turns.take(record))
         usages: list[UsageRecord] = []
         cursor = before.cursor
+        catalogues = Catalogues(file.host)
+        for session in before.sessions:
+            catalogues.take(session)
         for batch in LOGS[file.host].read(file, before.cursor, Wanted.ALL):
             for record in batch.records:
                 if isinstance(record, LoggedUsage):
@@ -136,11 +142,13 @@ class Sweep:
                     sessions[record.session_id] = record
                 elif isinstance(record, LoggedCatalogue) and record.whole:
                     requests[record.agent_id] = record
+                catalogues.take(record)
                 for turn in turns.take(record):
                     self._missed.store(turn)
             if not turns.has_open_turn():
                 cursor = batch.cursor
         import_usage(self._ground, file.host, sessions, usages)
+        record_catalogues(self._ground, catalogues.seen(is_whole_log=before.cursor is None))
         return _Swept(mark, cursor, list(sessions.values()), list(requests.values()))
 
     def _store_began_at(self) -> datetime | None:

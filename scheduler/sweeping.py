@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 CHILD_COMMAND: tuple[str, ...] = command_of("scheduler.sweep_logs")
 
+PRUNE_COMMAND: tuple[str, ...] = command_of("scheduler.prune_round")
+
 SWEEP_EVERY_S = 300
 """A start of Python and a look at the logs' dates: some 200 ms of an idle core, a thousandth of this."""
 
@@ -33,6 +35,7 @@ class Sweeping:
         environments: what each agent's hook client handed over, by host.
         after: called when a child has ended, so that views take in what it stored.
         now: the wait for the first sweep begins here.
+        command: what the child runs, if not a sweep.
 
     """
 
@@ -43,21 +46,24 @@ class Sweeping:
         environments: Mapping[str, Mapping[str, str]],
         after: Callable[[], None],
         now: datetime,
+        *,
+        command: tuple[str, ...] | None = None,
     ) -> None:
         self._home = home
         self._log = log
         self._environments = environments
         self._after = after
+        self._command = command
         self.running: asyncio.Task[None] | None = None
         self._last = now
 
-    def start_if_due(self, now: datetime, last_call: datetime) -> None:
-        """Start a child when agents were heard since the last one, and that is long enough ago."""
+    def start_if_due(self, now: datetime, last_call: datetime, *, is_awaited: bool = False) -> None:
+        """Start a child when agents were heard since the last one, or it is awaited, and that is long ago."""
         if self.running is not None and not self.running.done():
             return
         elapsed_s = (now - self._last).total_seconds()
         # After a clock was set back the wait is over at once, rather than hours long.
-        if 0 <= elapsed_s < SWEEP_EVERY_S or last_call < self._last:
+        if 0 <= elapsed_s < SWEEP_EVERY_S or (last_call < self._last and not is_awaited):
             return
         self._last = now
         self.running = asyncio.get_running_loop().create_task(self._sweep())
@@ -71,11 +77,12 @@ class Sweeping:
 
     async def _sweep(self) -> None:
         try:
-            status, said = await run_child(CHILD_COMMAND, self._home.root, self._places())
+            status, said = await run_child(self._command or CHILD_COMMAND, self._home.root, self._places())
         except OSError as error:
             status, said = -1, str(error)
         if status not in {0, EXIT_BUSY}:
-            self._log.error("logs were not swept", status=status, reason=said)
+            what = "deny lists were not looked after" if self._command else "logs were not swept"
+            self._log.error(what, status=status, reason=said)
         self._after()
 
     def _places(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.hosts.table import HOSTS
 from tokeneconomizer.scheduler.foreign_files import beginning_of
-from tokeneconomizer.scheduler.places import main_checkout_of
+from tokeneconomizer.scheduler.places import main_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ class AgentTrust:
         if known is not None and known[0] == stamp:
             return known[1]
         is_trusted = stat.S_ISREG(found.st_mode) and agent.trusts(
-            beginning_of(path, TRUST_FILE_BYTES_MAX), {checkout, main_checkout_of(checkout)}
+            beginning_of(path, TRUST_FILE_BYTES_MAX), {checkout, str(main_checkout(Path(checkout)))}
         )
         self._known[host, checkout] = (stamp, is_trusted)
         return is_trusted

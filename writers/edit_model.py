@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from tokeneconomizer.writers.edits import (
     JSON,
     AddElement,
+    AddMember,
     Document,
     Edit,
     Path,
@@ -18,6 +19,7 @@ from tokeneconomizer.writers.edits import (
     RemoveMember,
     SetMember,
     SwapBack,
+    TakeAway,
     same_value,
 )
 from tokeneconomizer.writers.errors import Reason, WriteRefused
@@ -56,13 +58,13 @@ def _after(value: Document, edit: Edit) -> Document:
     if not _applies(value, edit):
         return value
     match edit:
-        case SetMember(path, new) | PutBack(path, new) | SwapBack(path, _, new):
+        case SetMember(path, new) | AddMember(path, new) | PutBack(path, new) | SwapBack(path, _, new):
             return _set(value, path, new, edit)
         case AddElement(path):
             return _set(value, path, _with_element(value, edit), edit)
         case RemoveElement(path):
             return _set(value, path, _without_element(value, edit), edit)
-        case RemoveMember() | RemoveEmpty():
+        case RemoveMember() | RemoveEmpty() | TakeAway():
             return _removed(value, edit)
 
 
@@ -72,16 +74,25 @@ def _applies(value: Document, edit: Edit) -> bool:
     match edit:
         case SetMember() | AddElement():
             return True
+        case AddMember():
+            return not there
         case PutBack(path):
             return not there and isinstance(_member(value, path[:-1]), dict)
-        case SwapBack(_, ours):
-            return there and same_value(old, ours)
-        case RemoveEmpty():
-            return there and old in ({}, [])
-        case RemoveMember():
-            return there
         case RemoveElement(_, gone):
             return isinstance(old, list) and last_index_of(old, gone) is not None
+        case _:
+            return there and _is_as_left(old, edit)
+
+
+def _is_as_left(old: JSON, edit: Edit) -> bool:
+    """Tell whether a member that is to go, or to give way, is still what the edit was made for."""
+    match edit:
+        case SwapBack(_, ours) | TakeAway(_, ours):
+            return same_value(old, ours)
+        case RemoveEmpty():
+            return old in ({}, [])
+        case _:
+            return True
 
 
 def _undoing_one(value: Document, edit: Edit) -> list[Edit]:
@@ -93,13 +104,14 @@ def _undoing_one(value: Document, edit: Edit) -> list[Edit]:
         case AddElement(_, new):
             made = [RemoveElement(path, new), *_made_parents(value, path)]
             return [] if isinstance(old, list) and last_index_of(old, new) is not None else made
-        case SetMember(_, new) | PutBack(_, new) | SwapBack(_, _, new):
+        case SetMember(_, new) | AddMember(_, new) | PutBack(_, new) | SwapBack(_, _, new):
             if there:
                 return [] if same_value(old, new) else [SwapBack(path, new, old)]
-            return [RemoveMember(path), *_made_parents(value, path[:-1])]
+            gone = TakeAway(path, new) if isinstance(edit, AddMember) else RemoveMember(path)
+            return [gone, *_made_parents(value, path[:-1])]
         case RemoveElement(_, gone):
             return [AddElement(path, gone)]
-        case RemoveMember() | RemoveEmpty():
+        case RemoveMember() | RemoveEmpty() | TakeAway():
             return [PutBack(path, old)]
 
 
@@ -128,7 +140,7 @@ def _set(value: Document, path: Path, new: JSON, edit: Edit) -> Document:
     return root
 
 
-def _removed(value: Document, edit: RemoveMember | RemoveEmpty) -> Document:
+def _removed(value: Document, edit: RemoveMember | RemoveEmpty | TakeAway) -> Document:
     root, parent = _copied_down_to(value, edit.path[:-1], edit)
     del parent[edit.path[-1]]
     return root

@@ -37,6 +37,20 @@ class SetMember(_Edit):
 
 
 @dataclass(frozen=True, slots=True)
+class AddMember(_Edit):
+    """Add the member with this value, unless the user has set it to whatever; missing parents are added."""
+
+    value: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class TakeAway(_Edit):
+    """Undo an addition: remove the member, unless the user has changed it since."""
+
+    value: JSON
+
+
+@dataclass(frozen=True, slots=True)
 class RemoveMember(_Edit):
     """Take the member away, if it is there."""
 
@@ -75,11 +89,23 @@ class RemoveEmpty(_Edit):
     """Undo the making of a parent: take it away if nothing is left in it."""
 
 
-Edit: TypeAlias = SetMember | RemoveMember | AddElement | RemoveElement | PutBack | SwapBack | RemoveEmpty
+Edit: TypeAlias = (
+    SetMember
+    | AddMember
+    | TakeAway
+    | RemoveMember
+    | AddElement
+    | RemoveElement
+    | PutBack
+    | SwapBack
+    | RemoveEmpty
+)
 
 _KINDS: Final[Mapping[str, type[Edit]]] = MappingProxyType(
     {
         "set_member": SetMember,
+        "add_member": AddMember,
+        "take_away": TakeAway,
         "remove_member": RemoveMember,
         "add_element": AddElement,
         "remove_element": RemoveElement,
@@ -103,7 +129,7 @@ def same_value(left: JSON, right: JSON) -> bool:
 def edit_to_json(edit: Edit) -> Document:
     """Give the edit in the form in which it is stored."""
     stored: Document = {"edit": _NAMES[type(edit)], "path": list(edit.path)}
-    if isinstance(edit, SetMember | AddElement | RemoveElement | PutBack | SwapBack):
+    if not isinstance(edit, RemoveMember | RemoveEmpty):
         stored["value"] = edit.value
     if isinstance(edit, SwapBack):
         stored["ours"] = edit.ours

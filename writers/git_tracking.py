@@ -1,4 +1,4 @@
-"""Whether git tracks a file: such a file is shared with others, so it is not changed unasked."""
+"""Whether git tracks a file, which is then shared with others and not changed unasked, or ignores it."""
 
 import os
 import subprocess
@@ -8,24 +8,43 @@ from typing import Final
 GIT_TIMEOUT_SECONDS: Final = 10
 """Git answers in milliseconds; a checkout on a network may take a second or two."""
 
-_UNTRACKED: Final = 1
+_NO: Final = 1
 _NO_REPOSITORY: Final = b"not a git repository"
 
 
 def git_tracks(file: Path) -> bool:
     """Tell whether git tracks the file, or cannot say that it does not."""
+    folder = _folder_in_git(file)
+    if folder is None:
+        return False
+    answer = _ask(
+        folder, "--literal-pathspecs", "ls-files", "--error-unmatch", "--", str(file.relative_to(folder))
+    )
+    return answer is None or (answer.returncode != _NO and _NO_REPOSITORY not in answer.stderr)
+
+
+def git_ignores(file: Path) -> bool:
+    """Tell whether git passes the file over, or cannot say that it does not."""
+    folder = _folder_in_git(file)
+    if folder is None:
+        return True
+    answer = _ask(folder, "check-ignore", "--quiet", "--", str(file.relative_to(folder)))
+    return answer is None or answer.returncode != _NO
+
+
+def _folder_in_git(file: Path) -> Path | None:
     folder = next((parent for parent in file.parents if parent.is_dir()), None)
     if folder is None or not any((parent / ".git").exists() for parent in (folder, *folder.parents)):
-        return False
-    command = [
-        "git",
-        # A repository's own configuration must not start a program.
-        *("-c", "core.fsmonitor=false", "--literal-pathspecs", "-C", str(folder)),
-        *("ls-files", "--error-unmatch", "--", str(file.relative_to(folder))),
-    ]
+        return None
+    return folder
+
+
+def _ask(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes] | None:
+    # A repository's own configuration must not start a program.
+    safely = ("-c", "core.fsmonitor=false", "-C", str(folder))
     try:
-        answer = subprocess.run(
-            command,
+        return subprocess.run(
+            ["git", *safely, *words],  # noqa: S607 - the user's own git, wherever it is
             env=_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -33,8 +52,7 @@ def git_tracks(file: Path) -> bool:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return True
-    return answer.returncode != _UNTRACKED and _NO_REPOSITORY not in answer.stderr
+        return None
 
 
 def _environment() -> dict[str, str]:

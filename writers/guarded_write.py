@@ -5,9 +5,9 @@ A format supplies parsing and editing alone. Nothing is written before the edit 
 and the rename happens only if the file is still the one that was read.
 """
 
-import json
+import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -16,16 +16,12 @@ from tokeneconomizer.writers.applied import Applied, digest
 from tokeneconomizer.writers.edit_model import changed, undoing
 from tokeneconomizer.writers.edits import Document, Edit
 from tokeneconomizer.writers.errors import Reason, WriteRefused
+from tokeneconomizer.writers.folders import Folder
 from tokeneconomizer.writers.git_tracking import git_tracks
-from tokeneconomizer.writers.guards import Found, Place, look, refusing_os_errors
+from tokeneconomizer.writers.guards import Found, Place, look, opened_root, refusing_os_errors
+from tokeneconomizer.writers.replacing import ChangedMeanwhile, put, take_away
 from tokeneconomizer.writers.splices import Splice, make_all, take_back_all
-from tokeneconomizer.writers.whole_file import (
-    REAL_DISK,
-    Disk,
-    Rights,
-    replace_whole,
-    sync_folder,
-)
+from tokeneconomizer.writers.whole_file import REAL_DISK, Disk, Rights
 
 KILL_POINTS: Final = (
     "guarded",
@@ -55,6 +51,12 @@ class Format(Protocol):
 
     def edit(self, text: str, edits: Sequence[Edit]) -> tuple[Splice, ...]:
         """Give the splices that make the edits, or refuse."""
+
+    def proves(self, value: Document, wanted: Document, edits: Sequence[Edit]) -> bool:
+        """Tell whether the edited text's value is the wanted one, in nothing else than the edits say."""
+
+    def is_empty(self, text: str) -> bool:
+        """Tell whether nothing of anybody's is left in the text, so that the file may go."""
 
 
 def keep_no_record(_applied: Applied) -> None:
@@ -93,15 +95,19 @@ class _Plan:
     folders_to_remove: int = 0
 
 
-class _ChangedMeanwhileError(Exception):
-    """The file is not the one that was read."""
-
-
 def write_edits(
-    place: Place, edits: Sequence[Edit], form: Format, surroundings: Surroundings = USUAL
+    place: Place,
+    edits: Sequence[Edit] | Callable[[Document], Sequence[Edit]],
+    form: Format,
+    surroundings: Surroundings = USUAL,
 ) -> Outcome:
-    """Make the edits in the file; it and its folders are made if they are missing."""
-    return _five_steps(place, lambda found: _plan_edits(found, edits, form), surroundings)
+    """
+    Make the edits in the file; it and its folders are made if they are missing.
+
+    Edits that depend on what is in the file are given as a function of its value.
+    """
+    choose = edits if callable(edits) else lambda _value: edits
+    return _five_steps(place, lambda found: _plan_edits(found, choose, form), surroundings)
 
 
 def restore(place: Place, applied: Applied, form: Format, surroundings: Surroundings = USUAL) -> Outcome:
@@ -110,27 +116,35 @@ def restore(place: Place, applied: Applied, form: Format, surroundings: Surround
 
 
 def _five_steps(place: Place, make_plan: Callable[[Found], _Plan], surroundings: Surroundings) -> Outcome:
-    checkpoint = surroundings.disk.checkpoint
-    for _ in range(MAX_ATTEMPTS):
-        found = look(place)
-        _check_tracked(found.path, surroundings)
-        checkpoint("guarded")
-        with _naming(found.path):
-            plan = make_plan(found)
-        checkpoint("proved")
-        if plan.applied is not None:
-            surroundings.record(plan.applied)
-        checkpoint("recorded")
-        try:
-            if plan.data != found.data:
-                _replace(place, found, plan.data, surroundings.disk)
-        except _ChangedMeanwhileError:
-            continue
-        _remove_folders(place, found.path, plan.folders_to_remove)
-        checkpoint("folder_synced")
-        return Outcome(plan.data != found.data, found.path, plan.applied)
+    with opened_root(place) as root:
+        for _ in range(MAX_ATTEMPTS):
+            with suppress(ChangedMeanwhile), look(place, root) as found:
+                return _one_attempt(place, root, found, make_plan, surroundings)
     message = f"{place.file} changed while it was being edited, twice"
     raise WriteRefused(Reason.CHANGED_MEANWHILE, message)
+
+
+def _one_attempt(
+    place: Place,
+    root: Folder,
+    found: Found,
+    make_plan: Callable[[Found], _Plan],
+    surroundings: Surroundings,
+) -> Outcome:
+    checkpoint = surroundings.disk.checkpoint
+    _check_tracked(found.path, surroundings)
+    checkpoint("guarded")
+    with _naming(found.path):
+        plan = make_plan(found)
+    checkpoint("proved")
+    if plan.applied is not None:
+        surroundings.record(plan.applied)
+    checkpoint("recorded")
+    if plan.data != found.data:
+        _replace(place, root, found, plan.data, surroundings.disk)
+    _remove_folders(place, root, found.path, plan.folders_to_remove)
+    checkpoint("folder_synced")
+    return Outcome(plan.data != found.data, found.path, plan.applied)
 
 
 @contextmanager
@@ -149,16 +163,17 @@ def _check_tracked(path: Path, surroundings: Surroundings) -> None:
         raise WriteRefused(Reason.TRACKED, message)
 
 
-def _plan_edits(found: Found, edits: Sequence[Edit], form: Format) -> _Plan:
+def _plan_edits(found: Found, choose: Callable[[Document], Sequence[Edit]], form: Format) -> _Plan:
     text = _text(found)
     value = form.parse(text)
+    edits = choose(value)
     splices = form.edit(text, edits)
     new = make_all(text, splices)
-    _prove(form, new, changed(value, edits))
+    _prove(form, new, changed(value, edits), edits)
     data = new.encode()
     if new == text:
         return _Plan(found.data)
-    folders = len(found.missing_folders)
+    folders = len(found.missing)
     applied = Applied(splices, undoing(value, edits), digest(found.data), digest(data), folders)
     return _Plan(data, applied)
 
@@ -176,8 +191,8 @@ def _plan_restore(found: Found, applied: Applied, form: Format) -> _Plan:
         return _Plan(data, folders_to_remove=folders)
     wanted = changed(form.parse(text), applied.undo)
     new = make_all(text, form.edit(text, applied.undo))
-    _prove(form, new, wanted)
-    ours_alone = applied.created_file and not wanted
+    _prove(form, new, wanted, applied.undo)
+    ours_alone = applied.created_file and form.is_empty(new)
     return _Plan(None if ours_alone else new.encode(), folders_to_remove=folders)
 
 
@@ -189,10 +204,9 @@ def _text(found: Found) -> str:
         raise WriteRefused(Reason.NOT_PARSABLE, message) from error
 
 
-def _prove(form: Format, new: str, wanted: Document) -> None:
-    """Compare in the form of text: that also tells 1 from 1.0 and true, and sees the order of keys."""
+def _prove(form: Format, new: str, wanted: Document, edits: Sequence[Edit]) -> None:
     try:
-        proved = json.dumps(form.parse(new)) == json.dumps(wanted)
+        proved = form.proves(form.parse(new), wanted, edits)
     except WriteRefused:
         proved = False
     if not proved:
@@ -200,41 +214,55 @@ def _prove(form: Format, new: str, wanted: Document) -> None:
         raise WriteRefused(Reason.UNPROVEN_EDIT, message)
 
 
-def _replace(place: Place, found: Found, data: bytes | None, disk: Disk) -> None:
-    def last_look() -> None:
-        if not look(place).same_as(found):
-            raise _ChangedMeanwhileError
+def _replace(place: Place, root: Folder, found: Found, data: bytes | None, disk: Disk) -> None:
+    def is_read(folder: Folder, name: str) -> bool:
+        if name != found.path.name:
+            return found.is_under(folder, name)
+        with look(place, root) as now:
+            return now.same_as(found)
 
-    with refusing_os_errors(found.path):
+    with refusing_os_errors(found.path), ExitStack() as opened:
         if data is None:
-            last_look()
-            disk.checkpoint("compared")
-            found.path.unlink(missing_ok=True)
-            disk.checkpoint("replaced")
-            sync_folder(found.path.parent)
+            take_away(found.folder, found.path.name, disk, is_read)
             return
-        made: list[Path] = []
+        made: list[tuple[Folder, str]] = []
         try:
-            for folder in found.missing_folders:
-                folder.mkdir(NEW_FOLDER_MODE)
-                made.append(folder)
+            folder = _make_folders(found, opened, made)
             disk.checkpoint("folders_made")
-            rights = Rights(NEW_FILE_MODE) if found.status is None else Rights.like(found.status)
-            replace_whole(found.path, data, rights, last_look, disk)
+            if found.status is None:
+                put(folder, found.path.name, data, Rights(NEW_FILE_MODE), disk, None)
+            else:
+                put(folder, found.path.name, data, Rights.like(found.status), disk, is_read)
         except BaseException:
-            for folder in reversed(made):
-                with suppress(OSError):
-                    folder.rmdir()
+            _remove_empty(made)
             raise
 
 
-def _remove_folders(place: Place, path: Path, count: int) -> None:
-    """Remove the folders that were made for the file, as far as nothing else is in them."""
-    root = place.root.resolve()
-    for folder in list(path.parents)[:count]:
-        if folder == root or not folder.is_relative_to(root):
-            return
+def _make_folders(found: Found, opened: ExitStack, made: list[tuple[Folder, str]]) -> Folder:
+    """Make what is missing on the way, and tell of each, with the folder that holds it."""
+    folder = found.folder
+    for name in found.missing:
         try:
-            folder.rmdir()
-        except OSError:
-            return
+            os.mkdir(name, NEW_FOLDER_MODE, dir_fd=folder.descriptor)
+            made.append((folder, name))
+            folder = opened.enter_context(folder.folder(name))
+        except (FileExistsError, FileNotFoundError, NotADirectoryError) as error:
+            raise ChangedMeanwhile from error
+    return folder
+
+
+def _remove_folders(place: Place, root: Folder, path: Path, count: int) -> None:
+    """Remove the folders that were made for the file, as far as nothing else is in them."""
+    names = path.relative_to(place.real_root).parts[:-1]
+    with suppress(OSError), ExitStack() as opened:
+        holders = [root]
+        for name in names[:-1]:
+            holders.append(opened.enter_context(holders[-1].folder(name)))
+        _remove_empty(list(zip(holders, names, strict=False))[max(0, len(names) - count) :])
+
+
+def _remove_empty(folders: Sequence[tuple[Folder, str]]) -> None:
+    """Remove folders below the ones that hold them, the innermost first, until one is not empty."""
+    with suppress(OSError):
+        for holder, name in reversed(folders):
+            os.rmdir(name, dir_fd=holder.descriptor)

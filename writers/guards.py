@@ -4,12 +4,14 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from tokeneconomizer.writers.errors import Reason, WriteRefused
+from tokeneconomizer.writers.folders import Folder
+from tokeneconomizer.writers.replacing import ChangedMeanwhile
 
 MAX_LINKS: Final = 40
 """Symbolic links followed on one way: Linux's own limit."""
@@ -26,6 +28,14 @@ class Place:
 
     root: Path
     file: Path
+    real_root: Path = field(init=False, compare=False)
+    """Looked up once: a link that takes the root's place later is not followed."""
+
+    def __post_init__(self) -> None:
+        """Look the root up; one that is not there yet is counted from the folder that is."""
+        standing = next((folder for folder in (self.root, *self.root.parents) if folder.exists()), self.root)
+        object.__setattr__(self, "root", standing)
+        object.__setattr__(self, "real_root", Path(os.path.realpath(standing)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +44,30 @@ class Found:
 
     path: Path
     """Where it really lies, all links followed."""
-    data: bytes | None
-    status: os.stat_result | None
-    missing_folders: tuple[Path, ...]
-    """Folders that must be made first, the outermost first."""
+    folder: Folder
+    """The innermost folder of the way that is there; open as long as the look lasts."""
+    missing: tuple[str, ...]
+    """Folders that must be made in it first, the outermost first."""
+    data: bytes | None = None
+    status: os.stat_result | None = None
 
     def same_as(self, other: "Found") -> bool:
         """Tell whether nobody touched the file between two looks."""
-        return (self.path, self.data, _identity(self.status)) == (
+        return (self.path, self.missing, self.data, _identity(self.status), self.folder.identity()) == (
             other.path,
+            other.missing,
             other.data,
             _identity(other.status),
+            other.folder.identity(),
         )
+
+    def is_under(self, folder: Folder, name: str) -> bool:
+        """Tell whether the very file that was read stands under a name now."""
+        try:
+            data, status = folder.read(name, MAX_FILE_BYTES + 1)
+        except OSError:
+            return False
+        return (data, _identity(status)) == (self.data, _identity(self.status))
 
 
 @contextmanager
@@ -63,23 +85,61 @@ def refusing_os_errors(path: Path) -> Iterator[None]:
         raise WriteRefused(reason, message) from error
 
 
-def look(place: Place) -> Found:
+@contextmanager
+def opened_root(place: Place) -> Iterator[Folder]:
+    """Hold the root open: from here on nothing that is put into its place is looked at."""
+    with refusing_os_errors(place.root):
+        folder = Folder.at(str(place.real_root))
+    with folder:
+        yield folder
+
+
+@contextmanager
+def look(place: Place, root: Folder) -> Iterator[Found]:
     """Find out where the file really lies, whether it may be changed, and what is in it."""
-    with refusing_os_errors(place.file):
-        path = _real_path(place)
-        missing = tuple(reversed([folder for folder in path.parents if not _stands(folder)]))
-        _check_folder((missing[0] if missing else path).parent)
-        if missing or not _stands(path):
-            return Found(path, None, None, missing)
-        _check_file(path, path.lstat())
-        data, status = _read(path)
-        _check_file(path, status)
-        return Found(path, data, status, ())
+    with ExitStack() as opened:
+        with refusing_os_errors(place.file):
+            found = _look(place, root, opened)
+        yield found
+
+
+def _look(place: Place, root: Folder, opened: ExitStack) -> Found:
+    path = _real_path(place)
+    *folders, name = path.relative_to(place.real_root).parts
+    folder = opened.enter_context(root.again())
+    while folders and folder.status(folders[0]) is not None:
+        folder = opened.enter_context(_open_folder(folder, folders.pop(0), path))
+    if not folder.may_be_written():
+        message = f"{path}: its folder cannot be written to"
+        raise WriteRefused(Reason.NOT_WRITABLE, message)
+    status = None if folders else folder.status(name)
+    if status is None:
+        return Found(path, folder, tuple(folders))
+    _check_file(path, status)
+    try:
+        data, status = folder.read(name, MAX_FILE_BYTES + 1)
+    except FileNotFoundError as error:
+        raise ChangedMeanwhile from error
+    _check_file(path, status)
+    return Found(path, folder, (), data, status)
+
+
+def _open_folder(folder: Folder, name: str, path: Path) -> Folder:
+    try:
+        return folder.folder(name)
+    except OSError as error:
+        if error.errno not in _WRONG_KIND:
+            raise
+        if folder.is_link(name):
+            # It was none when the way was looked at.
+            raise ChangedMeanwhile from error
+        message = f"{path}: {name} is not a folder"
+        raise WriteRefused(Reason.NOT_A_FILE, message) from error
 
 
 def _real_path(place: Place) -> Path:
     """Follow the links on the way one by one, so that a way out and back in is seen as well."""
-    root, real_root = place.root, Path(os.path.realpath(place.root))
+    root, real_root = place.root, place.real_root
     way = place.file
     for _ in range(MAX_LINKS):
         base = next((base for base in (root, real_root) if way.is_relative_to(base)), None)
@@ -97,23 +157,6 @@ def _real_path(place: Place) -> Path:
     raise WriteRefused(Reason.NOT_A_FILE, message)
 
 
-def _stands(path: Path) -> bool:
-    try:
-        path.lstat()
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _check_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        message = f"{folder} is not a folder"
-        raise WriteRefused(Reason.NOT_A_FILE, message)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        message = f"{folder} cannot be written to"
-        raise WriteRefused(Reason.NOT_WRITABLE, message)
-
-
 def _check_file(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         message = f"{path} is not a regular file"
@@ -127,14 +170,6 @@ def _check_file(path: Path, status: os.stat_result) -> None:
     if status.st_size > MAX_FILE_BYTES:
         message = f"{path} is larger than {MAX_FILE_BYTES} bytes"
         raise WriteRefused(Reason.NOT_PARSABLE, message)
-
-
-def _read(path: Path) -> tuple[bytes, os.stat_result]:
-    # Non-blocking, since a pipe may have taken the file's place after it was looked at.
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-    with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-        status = os.fstat(file.fileno())
-        return file.read(MAX_FILE_BYTES + 1), status
 
 
 def _identity(status: os.stat_result | None) -> tuple[int, ...]:

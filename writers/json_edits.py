@@ -6,6 +6,7 @@ from tokeneconomizer.writers.edit_model import blocked, last_index_of
 from tokeneconomizer.writers.edits import (
     JSON,
     AddElement,
+    AddMember,
     Edit,
     Path,
     PutBack,
@@ -14,6 +15,7 @@ from tokeneconomizer.writers.edits import (
     RemoveMember,
     SetMember,
     SwapBack,
+    TakeAway,
     same_value,
 )
 from tokeneconomizer.writers.json_layout import (
@@ -54,7 +56,7 @@ def is_blank(text: str) -> bool:
 
 def _begin_document(text: str, edit: Edit) -> Splice | None:
     match edit:
-        case SetMember(path, value) | PutBack((_,) as path, value):
+        case SetMember(path, value) | AddMember(path, value) | PutBack((_,) as path, value):
             pass
         case AddElement(path, element):
             value = [element]
@@ -83,11 +85,11 @@ class _Editor:
         if not self.applies(edit):
             return None
         match edit:
-            case SetMember() | SwapBack() | PutBack():
+            case SetMember() | AddMember() | SwapBack() | PutBack():
                 return self.set(edit, edit.path, edit.value)
             case AddElement():
                 return self.add_element(edit)
-            case RemoveMember() | RemoveEmpty():
+            case RemoveMember() | RemoveEmpty() | TakeAway():
                 return self.remove_member(edit.path)
             case RemoveElement():
                 return self.remove_element(edit)
@@ -100,6 +102,10 @@ class _Editor:
                 return found is not None and found.value in ({}, [])
             case SwapBack():
                 return found is not None and same_value(found.value, edit.ours)
+            case TakeAway():
+                return found is not None and same_value(found.value, edit.value)
+            case AddMember():
+                return found is None
             case PutBack():
                 return found is None and isinstance(self.find(edit.path[:-1]), ObjectSpan)
             case _:

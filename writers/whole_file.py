@@ -1,7 +1,7 @@
 """
 Writing a file whole: a reader, or a crash, meets either the old file or the new one.
 
-The only place that makes temporary files and renames them.
+For files of our own; `writers.replacing` replaces those of the user, which others may be writing.
 """
 
 import os
@@ -65,9 +65,9 @@ def write_whole(path: Path, data: bytes, mode: int = OWN_FILE_MODE, disk: Disk =
 
 def write_cache(path: Path, data: bytes) -> None:
     """Write a file of our own that a power cut may lose: waiting for the disk would cost what it saves."""
-    temporary = _temporary_of(path)
+    temporary = path.with_name(temporary_name(path.name))
     try:
-        with os.fdopen(_create(temporary, OWN_FILE_MODE), "wb") as file:
+        with os.fdopen(create(temporary, OWN_FILE_MODE), "wb") as file:
             file.write(data)
         os.replace(temporary, path)  # noqa: PTH105 - as below
     except BaseException:
@@ -84,17 +84,9 @@ def replace_whole(
 ) -> None:
     """Write beside the file, then rename over it; `last_look` may still stop that by raising."""
     remove_stale_temporaries(path)
-    temporary = _temporary_of(path)
+    temporary = path.with_name(temporary_name(path.name))
     try:
-        file = _create(temporary, rights.creation_mode)
-        try:
-            disk.checkpoint("temporary_opened")
-            _write_all(file, data, disk)
-            rights.settle(file)
-            os.fsync(file)
-        finally:
-            os.close(file)
-        disk.checkpoint("temporary_synced")
+        fill(create(temporary, rights.creation_mode), data, rights, disk)
         last_look()
         disk.checkpoint("compared")
         os.replace(temporary, path)  # noqa: PTH105 - beside the other calls of os, as one sequence
@@ -105,12 +97,33 @@ def replace_whole(
     sync_folder(path.parent)
 
 
-def _temporary_of(path: Path) -> Path:
-    return path.with_name(f".{path.name}.tokeneconomizer-{os.getpid()}-{os.urandom(8).hex()}")
+def temporary_name(name: str) -> str:
+    """Make a name for what is written beside a file, which tells whose it is."""
+    return f".{name}.tokeneconomizer-{os.getpid()}-{os.urandom(8).hex()}"
 
 
-def _create(path: Path, mode: int) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+def is_stale_temporary(found: str, name: str) -> bool:
+    """Tell whether a name is that of what a killed writer of the file left; a living one's is let be."""
+    temporary = _TEMPORARY.fullmatch(found)
+    return temporary is not None and temporary["name"] == name and not _lives(int(temporary["pid"]))
+
+
+def create(path: Path | str, mode: int, folder: int | None = None) -> int:
+    """Make a file that was not there, below an open folder if one is given."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(path, flags, mode, dir_fd=folder)
+
+
+def fill(file: int, data: bytes, rights: Rights, disk: Disk) -> None:
+    """Write a new file to the disk, give it its rights, and close it."""
+    try:
+        disk.checkpoint("temporary_opened")
+        _write_all(file, data, disk)
+        rights.settle(file)
+        os.fsync(file)
+    finally:
+        os.close(file)
+    disk.checkpoint("temporary_synced")
 
 
 def make_own_folder(path: Path) -> None:
@@ -131,11 +144,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def remove_stale_temporaries(path: Path) -> None:
-    """Remove what a killed writer of this file left beside it; a living one's is let be."""
+    """Remove what a killed writer of this file left beside it."""
     with suppress(OSError), os.scandir(path.parent) as found:
         for entry in found:
-            name = _TEMPORARY.fullmatch(entry.name)
-            if name and name["name"] == path.name and not _lives(int(name["pid"])):
+            if is_stale_temporary(entry.name, path.name):
                 with suppress(OSError):
                     Path(entry.path).unlink()
 

@@ -111,11 +111,11 @@ def _layer(repo: Path | None, host: str | None) -> Layer:
 
 def _described(setting: Setting, configuration: Configuration, layer: Layer) -> dict[str, object]:
     """Return all there is to say of a setting, as JSON values."""
-    takes: dict[str, object] = (
-        {"choices": list(setting.choices)}
-        if setting.choices
-        else {"minimum": setting.minimum, "maximum": setting.maximum}
-    )
+    takes: dict[str, object] = {"minimum": setting.minimum, "maximum": setting.maximum}
+    if setting.choices:
+        takes = {"choices": list(setting.choices)}
+    elif setting.is_names:
+        takes = {"names": True}
     return {
         "key": setting.key,
         "value": configuration.get(setting.key, host=layer.host, repository=layer.repository),

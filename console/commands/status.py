@@ -14,6 +14,7 @@ from tokeneconomizer.console.words import Words
 from tokeneconomizer.scheduler.home import Home
 
 if TYPE_CHECKING:
+    from tokeneconomizer.console.deny_list_lines import DenyListLine
     from tokeneconomizer.console.overview import Overview
     from tokeneconomizer.projections.counters import SessionLine
 
@@ -65,6 +66,7 @@ def tables_of(overview: Overview, words: Words) -> list[Table]:
         Table(label("heard"), (), _heard_rows(overview, words)),
         Table(label("counted"), (), _count_rows(overview, words)),
         Table(label("redirected_by"), (), _rule_rows(overview)),
+        Table(label("deny_lists"), (), [_deny_list_row(line, words) for line in overview.deny_lists or ()]),
         Table(
             label("sessions_newest"),
             tuple(map(label, ("agent", "session", "repository", "state", "turn", "last_event"))),
@@ -133,6 +135,13 @@ def _count_rows(overview: Overview, words: Words) -> Rows:
 
 def _rule_rows(overview: Overview) -> Rows:
     return [[rule, f"{redirects:,}"] for rule, redirects in (overview.redirects_by_rule or {}).items()]
+
+
+def _deny_list_row(line: DenyListLine, words: Words) -> list[Cell | str]:
+    left = ""
+    if line.minutes_left is not None:
+        left = words.label("minutes_left").format(minutes=line.minutes_left)
+    return [line.host, line.checkout, line.names, left, Cell(line.refusal, "bad")]
 
 
 def _session_row(session: SessionLine, words: Words) -> list[Cell | str]:

@@ -35,7 +35,7 @@ events set aside            0
 Parts
 loop guard    on
 microskills   envfacts
-tool pruning  set to suggest; this version does not act on it yet
+tool pruning  suggest
 judge         off
 """
 

@@ -44,6 +44,8 @@ def changed(text: str, key: str, value: Value | None, *, host: str = "", reposit
 def values_of(setting: Setting) -> st.SearchStrategy[Value]:
     if setting.choices:
         return st.sampled_from(setting.choices)
+    if setting.is_names:
+        return st.sampled_from(["Agent", "Agent,mcp__lab__alpha"])
     return st.integers(setting.minimum, setting.maximum)
 
 

@@ -101,6 +101,24 @@ def test_a_child_that_cannot_be_started_is_told(home: Home, monkeypatch: pytest.
     assert sweeps(home, (LATER, LATER)) == (1, ["logs were not swept"])
 
 
+def test_a_round_that_is_awaited_runs_although_nobody_calls(home: Home) -> None:
+    ended = []
+
+    async def tick() -> None:
+        command = (sys.executable, "-c", "raise SystemExit(3)")
+        log, captured = capturing_log()
+        work = Sweeping(home, log, {}, lambda: ended.append(1), NOON, command=command)
+        work.start_if_due(LATER, NOON - timedelta(hours=1))
+        assert work.running is None
+        work.start_if_due(LATER, NOON - timedelta(hours=1), is_awaited=True)
+        assert work.running is not None
+        await work.running
+        assert [entry["event"] for entry in captured.entries] == ["deny lists were not looked after"]
+
+    asyncio.run(tick())
+    assert ended == [1]
+
+
 def test_the_child_is_told_where_the_agents_folders_are_and_no_secret(
     home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

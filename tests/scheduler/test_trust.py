@@ -3,15 +3,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from tokeneconomizer.scheduler.places import main_checkout_of
+from tokeneconomizer.scheduler.places import main_checkout
 from tokeneconomizer.scheduler.trust import AgentTrust
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOST = "claude_code"
 
@@ -89,8 +86,8 @@ def test_a_worktree_is_trusted_with_its_main_checkout(user: Path) -> None:
     subprocess.run([*git, "init", "-q", str(main)], check=True)
     subprocess.run([*git, "-C", str(main), "commit", "-q", "--allow-empty", "-m", "one"], check=True)
     subprocess.run([*git, "-C", str(main), "worktree", "add", "-q", str(worktree)], check=True)
-    assert main_checkout_of(str(worktree)) == str(main)
-    assert main_checkout_of(str(main)) == str(main)
-    assert main_checkout_of("/no/such/folder") == "/no/such/folder"
+    assert main_checkout(worktree) == main
+    assert main_checkout(main) == main
+    assert main_checkout(Path("/no/such/folder")) == Path("/no/such/folder")
     note(user, accepted(str(main)))
     assert AgentTrust().trusts(HOST, str(worktree))

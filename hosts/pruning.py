@@ -1,0 +1,49 @@
+"""How each agent is told to leave tools away, and where its user's trust in a folder is written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.hosts.claude_code import pruning as claude_code
+from tokeneconomizer.hosts.codex import pruning as codex
+from tokeneconomizer.hosts.copilot import pruning as copilot
+from tokeneconomizer.hosts.opencode import pruning as opencode
+from tokeneconomizer.hosts.pi import pruning as pi
+from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, COPILOT, OPENCODE, PI
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tokeneconomizer.domain.deny_list import DenyTarget
+    from tokeneconomizer.hosts.log_format import AgentHomes
+
+TARGETS: dict[str, DenyTarget] = {
+    CLAUDE_CODE: claude_code.TARGET,
+    CODEX: codex.TARGET,
+    COPILOT: copilot.TARGET,
+    PI: pi.TARGET,
+    OPENCODE: opencode.TARGET,
+}
+
+AGENT_FOLDERS = {
+    CODEX: ("CODEX_HOME", ".codex"),
+    COPILOT: ("COPILOT_HOME", ".copilot"),
+    PI: ("PI_CODING_AGENT_DIR", ".pi/agent"),
+}
+
+TRUST: dict[str, tuple[str, Callable[[bytes, Iterable[str]], bool]]] = {
+    CODEX: ("config.toml", codex.is_trusted),
+    COPILOT: ("config.json", copilot.is_trusted),
+    PI: ("trust.json", pi.is_trusted),
+}
+"""The user's file that says which folders are trusted; Claude Code and opencode read a checkout's unasked."""
+
+PI_USER_SETTINGS = "settings.json"
+"""A checkout's settings override those in Pi's own folder."""
+
+
+def agent_file(host: str, homes: AgentHomes, name: str) -> Path:
+    """Return a file in the agent's own folder."""
+    variable, folder = AGENT_FOLDERS[host]
+    return Path(homes.environment.get(variable) or homes.home / folder) / name

@@ -1,0 +1,71 @@
+"""
+The real Claude Code before a deny list is written, with it, and after it was taken back.
+
+Three new sessions each send one request; the requests are compared with their ids and times masked.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from claude_code import Sandbox
+from model_server import LoggedRequest, ModelServer
+from prompt_blocks import JsonObject
+from replies import say
+from scenarios import step
+
+from tokeneconomizer.hosts.log_format import AgentHomes
+from tokeneconomizer.scheduler.deny_lists import DenyList
+from tokeneconomizer.scheduler.home import Home
+
+pytestmark = pytest.mark.agents
+
+LOADED = ("Workflow", "ListAgents")
+DEFERRED = ("WebFetch",)
+MASKED = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\d[T0-9:.Z+-]*|"
+    r"(?=[0-9]*[a-f])[0-9a-f]{16,}|cch=\w+"
+)
+
+
+def new_session(sandbox: Sandbox, server: ModelServer) -> JsonObject:
+    """Run a session of one turn; return its request without what names the session."""
+    before = len(server.loop_requests)
+    assert sandbox.run("Say hello.").exit_code == 0
+    request: LoggedRequest = server.loop_requests[before]
+    body = {name: value for name, value in request.body.items() if name != "metadata"}
+    masked: JsonObject = json.loads(MASKED.sub("MASKED", json.dumps(body)))
+    return masked
+
+
+def tools_of(body: JsonObject) -> dict[str, object]:
+    """The definitions in a request, by name."""
+    return {str(tool["name"]): tool for tool in body["tools"]}  # type: ignore[attr-defined] - a list
+
+
+def lines_of(body: JsonObject) -> set[str]:
+    """All lines of the texts of a request besides its tools."""
+    rest = {name: value for name, value in body.items() if name != "tools"}
+    return {line for text in json.dumps(rest).split('"') for line in text.split("\\n")}
+
+
+def test_denied_tools_are_gone_from_the_request_and_come_back(
+    tmp_path: Path, claude_binary: Path
+) -> None:  # S6.4
+    with ModelServer([step(say("Hello.")) for _ in range(4)]) as server:
+        sandbox = Sandbox(tmp_path / "lab", binary=claude_binary, base_url=server.base_url)
+        homes = AgentHomes(sandbox.home)
+        deny_list = DenyList(Home(tmp_path / "state"), homes, "claude_code", sandbox.project)
+        new_session(sandbox, server)  # the very first one leaves files that later ones mention
+        before = new_session(sandbox, server)
+        assert deny_list.apply([*LOADED, *DEFERRED]).written
+        denied = new_session(sandbox, server)
+        assert deny_list.restore().written
+        after = new_session(sandbox, server)
+    assert set(LOADED) <= set(tools_of(before))
+    assert tools_of(denied) == {name: tool for name, tool in tools_of(before).items() if name not in LOADED}
+    gone, new = lines_of(before) - lines_of(denied), lines_of(denied) - lines_of(before)
+    assert gone == set(DEFERRED)
+    assert new == set()
+    assert after == before
