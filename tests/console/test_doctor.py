@@ -164,11 +164,12 @@ def test_an_event_that_a_view_cannot_take_is_told(patient: Patient) -> None:
     connection.execute("UPDATE stored_events SET state = X'7B' WHERE rowid = 2")
     connection.commit()
     connection.close()
-    # The history does not look into it; the counters do.
-    of_counters, of_audit = found(patient, "views")
+    # The history does not look into it; the counters and the evidence do.
+    of_counters, of_audit, of_evidence = found(patient, "views")
     assert of_counters.level is Level.PROBLEM
     assert "event 2 (session.prompt_submitted)" in of_counters.words
     assert of_audit.level is Level.OK
+    assert of_evidence.level is Level.PROBLEM
 
 
 def test_a_lock_that_is_held_without_an_answer_is_a_problem(patient: Patient) -> None:

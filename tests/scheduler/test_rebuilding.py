@@ -163,7 +163,7 @@ def test_a_view_that_cannot_be_looked_at_does_not_keep_the_others(home: Home) ->
     asyncio.run(attempts(home, log, 1))
     first, *_, last = captured.entries
     assert (first["event"], first["view"]) == ("view not looked at", audit.NAME)
-    assert (last["event"], last["views"]) == ("views were rebuilt", [counters.NAME])
+    assert (last["event"], last["views"]) == ("views were rebuilt", [counters.NAME, "prune_evidence"])
 
 
 def test_the_child_ends_with_the_daemon(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
