@@ -36,4 +36,4 @@ def look_at_logs(patient: Patient) -> Iterator[Finding]:
         yield ok(f"log files: {found}; all imported")
 
 
-LOG_CHECKS = (Check("agents' logs", ("cache", "import_lock"), look_at_logs),)
+LOG_CHECKS = (Check("agents' logs", ("cache", "import_lock", "prune_lock"), look_at_logs),)

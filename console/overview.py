@@ -12,7 +12,6 @@ from tokeneconomizer.console.deny_list_lines import deny_list_lines
 from tokeneconomizer.console.state import configuration_or_problem, view_of
 from tokeneconomizer.console.words import language_of
 from tokeneconomizer.domain.errors import TokeneconomizerError
-from tokeneconomizer.domain.settings import setting_of
 from tokeneconomizer.projections import counters, prune_evidence
 from tokeneconomizer.projections.table import PROJECTIONS
 from tokeneconomizer.scheduler.store_guard import trouble_with
@@ -45,13 +44,11 @@ class Part:
     Attributes:
         name: its setting.
         value: what it is set to everywhere.
-        acts: False while this version stores the setting and does not act on it.
 
     """
 
     name: str
     value: str
-    acts: bool
 
 
 @dataclass(slots=True)
@@ -136,7 +133,7 @@ def _failing(daemon: DaemonState) -> str:
 
 
 def _parts(configuration: Configuration) -> list[Part]:
-    return [Part(name, str(configuration.get(name)), setting_of(name).in_use) for name in PARTS]
+    return [Part(name, str(configuration.get(name))) for name in PARTS]
 
 
 def _count(overview: Overview, home: Home, now: datetime) -> None:

@@ -34,7 +34,6 @@ class Setting:
         choices: the words it takes; empty for a number.
         minimum, maximum: the numbers it takes.
         per_repository, per_host: where it may be set besides globally.
-        in_use: False while this version stores the value and does not act on it.
         is_names: whether it takes names with commas between them.
 
     """
@@ -47,7 +46,6 @@ class Setting:
     maximum: int = 1_000
     per_repository: bool = True
     per_host: bool = True
-    in_use: bool = True
     is_names: bool = False
 
     def parse(self, text: str) -> Value:

@@ -79,7 +79,7 @@ def main() -> int:
         with held(home.import_lock, attempts=1), EventLog(home.events) as log, Sending(home) as sending:
             user_home = str(Path.home())
             ground = Ground(
-                log, Hasher(home.key()), user_home, LogPlaces(user_home).of, sending.send, sending.ask
+                log, Hasher(home.key()), user_home, LogPlaces(user_home).of, sending.send, ask=sending.ask
             )
             Sweep(ground, MissedCallsOfTurn(ground, sending.ask), home.cache).run(find(homes, LOGS))
     except DaemonRunning:

@@ -19,7 +19,7 @@ from tokeneconomizer.writers.errors import Reason, WriteRefused
 from tokeneconomizer.writers.folders import Folder
 from tokeneconomizer.writers.git_tracking import git_tracks
 from tokeneconomizer.writers.guards import Found, Place, look, opened_root, refusing_os_errors
-from tokeneconomizer.writers.replacing import ChangedMeanwhile, put, take_away
+from tokeneconomizer.writers.replacing import ChangedMeanwhile, put, remove_stale, take_away
 from tokeneconomizer.writers.splices import Splice, make_all, take_back_all
 from tokeneconomizer.writers.whole_file import REAL_DISK, Disk, Rights
 
@@ -133,6 +133,8 @@ def _one_attempt(
 ) -> Outcome:
     checkpoint = surroundings.disk.checkpoint
     _check_tracked(found.path, surroundings)
+    # Also where nothing is to be written: a killed writer may have come as far as that.
+    remove_stale(found.folder, found.path.name)
     checkpoint("guarded")
     with _naming(found.path):
         plan = make_plan(found)

@@ -27,7 +27,6 @@ class ChangedMeanwhile(Exception):
 
 def put(folder: Folder, name: str, data: bytes, rights: Rights, disk: Disk, is_read: Check | None) -> None:
     """Write the file; `is_read` is None where there was none."""
-    remove_stale(folder, name)
     temporary = temporary_name(name)
     try:
         fill(create(temporary, rights.creation_mode, folder.descriptor), data, rights, disk)

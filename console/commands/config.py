@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.domain.settings import Setting, Value
 
-NOT_IN_USE = "this version stores the value and does not act on it yet"
-
 
 def _layer_options(function: Callable[..., None]) -> Callable[..., None]:
     for option in (
@@ -75,8 +73,6 @@ def get_command(key: str, repo: Path | None, host: str | None, *, as_json: bool)
         output.print_json(described)
     else:
         click.echo(str(described["value"]))
-    if not setting.in_use:
-        output.say(f"{key}: {NOT_IN_USE}")
 
 
 @command.command(name="set")
@@ -95,8 +91,6 @@ def set_command(key: str, value: str | None, repo: Path | None, host: str | None
         output.say(f"{key}: nothing to change ({layer})")
         return
     output.say(f"{key}: {'removed' if parsed is None else parsed} ({layer})")
-    if not setting.in_use:
-        output.say(f"{key}: {NOT_IN_USE}")
     trouble = announce(home)
     if trouble:
         output.say(f"the value is in {home.config}, but its event is not stored yet: {trouble}")
@@ -123,7 +117,6 @@ def _described(setting: Setting, configuration: Configuration, layer: Layer) -> 
         "from": _source(setting, configuration, layer),
         "meaning": setting.meaning,
         **takes,
-        "in_use": setting.in_use,
         "narrower": [
             {"host": where.host, "repository": where.repository, "value": value}
             for where, value in _set_for_some(setting, configuration)
@@ -142,13 +135,12 @@ def _source(setting: Setting, configuration: Configuration, layer: Layer) -> str
 def _row(setting: Setting, configuration: Configuration, layer: Layer) -> list[output.Cell | str]:
     source = _source(setting, configuration, layer)
     value = configuration.get(setting.key, host=layer.host, repository=layer.repository)
-    meaning = setting.meaning if setting.in_use else f"{setting.meaning} (not in use yet)"
     return [
         setting.key,
         output.Cell(str(value), "" if source == "default" else "good"),
         output.Cell(str(setting.default), "quiet"),
         source,
-        output.Cell(meaning, "" if setting.in_use else "quiet"),
+        setting.meaning,
     ]
 
 

@@ -104,16 +104,10 @@ def _problem_rows(overview: Overview, words: Words) -> Rows:
 
 
 def _part_rows(overview: Overview, words: Words) -> Rows:
-    rows: Rows = []
-    for part in overview.parts:
-        if part.acts:
-            rows.append(
-                [words.label(part.name), Cell(part.value, "quiet" if part.value == "off" else "good")]
-            )
-        else:
-            text = words.label("not_in_use").format(value=part.value)
-            rows.append([words.label(part.name), Cell(text, "quiet")])
-    return rows
+    return [
+        [words.label(part.name), Cell(part.value, "quiet" if part.value == "off" else "good")]
+        for part in overview.parts
+    ]
 
 
 def _heard_rows(overview: Overview, words: Words) -> Rows:

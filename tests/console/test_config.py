@@ -12,8 +12,6 @@ from tokeneconomizer.domain.settings import SETTINGS, setting_of
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.lock import held
 
-UNUSED = next(setting for setting in SETTINGS if not setting.in_use)
-
 
 def stored_policies() -> list[tuple[str, str]]:
     lines = map(json.loads, te("audit", "export").out.splitlines())
@@ -40,7 +38,6 @@ def test_list_for_programs_holds_what_each_setting_takes() -> None:
     listed = {entry["key"]: entry for entry in json.loads(te("config", "list", "--json").out)}
     assert listed["loopguard"]["choices"] == ["on", "off"]
     assert (listed["guard.span_calls"]["minimum"], listed["guard.span_calls"]["maximum"]) == (2, 200)
-    assert listed[UNUSED.key]["in_use"] is False
 
 
 @pytest.mark.parametrize(
@@ -112,12 +109,6 @@ def test_a_working_folder_that_is_gone_is_a_known_error(
     done = te("config", "list", "--repo", ".")
     assert (done.status, done.out) == (1, "")
     assert done.err == "te: the working folder is gone: go to another one, then try again\n"
-
-
-@pytest.mark.usefixtures("home")
-def test_a_value_that_this_version_does_not_act_on_is_said_to_be_so() -> None:
-    assert "does not act on it yet" in te("config", "set", UNUSED.key, str(UNUSED.default)).err
-    assert "does not act on it yet" in te("config", "get", UNUSED.key).err
 
 
 @pytest.mark.parametrize(

@@ -166,9 +166,9 @@ def test_an_event_that_a_view_cannot_take_is_told(patient: Patient) -> None:
     connection.execute("UPDATE stored_events SET state = X'7B' WHERE rowid = 2")
     connection.commit()
     connection.close()
-    # The history does not look into it; the counters and the envelope do.
-    of_counters, of_audit, of_accounting, of_envelope, of_microskills = found(patient, "views")
-    assert of_counters.level is of_envelope.level is Level.PROBLEM
+    # The history does not look into it; the counters, the envelope and the evidence do.
+    of_counters, of_audit, of_accounting, of_envelope, of_microskills, of_evidence = found(patient, "views")
+    assert {view.level for view in (of_counters, of_envelope, of_evidence)} == {Level.PROBLEM}
     assert "event 2 (session.prompt_submitted)" in of_counters.words
     assert {view.level for view in (of_audit, of_accounting, of_microskills)} == {Level.OK}
 

@@ -88,7 +88,14 @@ def test_an_event_that_a_fold_cannot_take_is_counted(kept: Home) -> None:
         connection.execute("UPDATE stored_events SET state = X'7B' WHERE rowid = 2")
     connection.close()
     aside = {result["view"]: result["set_aside"] for result in results()}
-    assert aside == {"counters": 1, "audit": 0, "accounting": 0, "envelope": 1, "microskills": 0}
+    assert aside == {
+        "counters": 1,
+        "audit": 0,
+        "accounting": 0,
+        "envelope": 1,
+        "microskills": 0,
+        "prune_evidence": 1,
+    }
     assert "set aside: 1, see `te doctor`" in te("rebuild").out
 
 

@@ -89,7 +89,7 @@ def test_every_setting_is_described_with_default_and_meaning(setting: Setting) -
     assert re.findall(r"\w+", takes.replace(" to ", " ")) == list(wanted)
     assert default == f"`{setting.default}`"
     assert ("--repo" in where, "--host" in where) == (setting.per_repository, setting.per_host)
-    assert meaning == setting.meaning + ("" if setting.in_use else " (stored, not acted on yet)")
+    assert meaning == setting.meaning
 
 
 def test_no_setting_is_described_that_does_not_exist() -> None:

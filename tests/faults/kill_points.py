@@ -81,6 +81,8 @@ def _after(name: str, attribute: str, matching: str = "", nth: int = 1) -> tuple
     return (name, Where(attribute, "after", nth, matching))
 
 
+EXCHANGE = "tokeneconomizer.writers.replacing:exchange"
+
 LOST = Holds(answered=False, stored=False)
 KEPT = Holds(answered=False, stored=True)
 ANSWERED = Holds(answered=True, stored=True)
@@ -202,8 +204,7 @@ SETTING_UP = (
     *_around("the last skill is replaced", "os:replace", "config/SKILL.md"),
     *_around("the record is replaced", "os:replace", "installed.json"),
     *_around("the temporary settings are opened", "os:open", ".settings.json."),
-    _before("the settings are replaced", "os:replace", "/settings.json"),
-    _after("the settings are replaced", "os:replace", "/settings.json"),
+    *_around("the settings change places", EXCHANGE, "'settings.json'"),
     _before("the event is inserted", STATEMENT, "INSERT INTO stored_events"),
     *_around("the event is committed", STATEMENT, f"COMMIT {STORE}", 3),
     *_around("what was to be told is removed", "os:unlink", "untold.json"),
@@ -212,7 +213,7 @@ SETTING_UP = (
 UNINSTALLING = (
     *_around("what is to be told is replaced", "os:replace", "untold.json"),
     *_around("the temporary settings are opened", "os:open", ".settings.json."),
-    *_around("the settings are replaced", "os:replace", "/settings.json"),
+    *_around("the settings change places", EXCHANGE, "'settings.json'"),
     *_around("the record is replaced", "os:replace", "installed.json"),
     _before("the plugin's folder is removed", "shutil:rmtree"),
     _after("the first of its files is removed", "os:unlink", "dir_fd"),
