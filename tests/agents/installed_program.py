@@ -64,6 +64,7 @@ class Program:
 
     def settle(self) -> None:
         """Have all spooled payloads stored: a daemon does it at its start, a running one at the next call."""
+        self.start()
         self.stop()
         self.start()
         deadline = time.monotonic() + SETTLING_S_MAX
@@ -88,6 +89,7 @@ class Program:
     def learn(self, project: Path) -> str:
         """Have what sessions taught rendered now, and return the block."""
         self.te("facts", "list", "--repo", str(project))  # brings the view up to date
+        self.start()
         self.stop()
         self.start()
         deadline = time.monotonic() + SETTLING_S_MAX
