@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from tokeneconomizer.scheduler import cached
 from tokeneconomizer.scheduler.due import Idle, idle_since, seconds_between
 from tokeneconomizer.scheduler.session_files import ANY_REPOSITORY, last_writes
-from tokeneconomizer.writers.whole_file import make_own_folder, write_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +42,7 @@ class Idleness:
         self._last_event = last_event
         self._homes = homes
         self._places = places
-        self._idles = self._load()
+        self._idles = cached.load(self._file, dict[str, Idle]) or {}
 
     def seconds(self, repository: str, now: Reading) -> float:
         """Look at what happened last, and return how long ago that was at least."""
@@ -55,9 +52,7 @@ class Idleness:
 
     def keep(self) -> None:
         """Keep what was seen for the next process."""
-        with suppress(OSError):
-            make_own_folder(self._file.parent)
-            write_cache(self._file, msgspec.msgpack.encode(self._idles))
+        cached.keep(self._file, self._idles)
 
     def _last_activity(self, repository: str, now: Reading) -> datetime:
         event = self._last_event(repository)
@@ -67,9 +62,3 @@ class Idleness:
             written.get(repository, NEVER),
             written.get(ANY_REPOSITORY, NEVER),
         )
-
-    def _load(self) -> dict[str, Idle]:
-        try:
-            return msgspec.msgpack.decode(self._file.read_bytes(), type=dict[str, Idle])
-        except (OSError, msgspec.DecodeError):
-            return {}

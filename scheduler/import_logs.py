@@ -13,7 +13,6 @@ import json
 import os
 import sys
 import time
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ from tokeneconomizer.hosts.log_format import AgentHomes, LogFile, Wanted
 from tokeneconomizer.hosts.logs import LOGS, find
 from tokeneconomizer.hosts.records import LoggedSession, LoggedUsage, SkippedLine
 from tokeneconomizer.projections.event_log import EventLog
+from tokeneconomizer.scheduler import cached
 from tokeneconomizer.scheduler.accounting_hosts import accounting_of
 from tokeneconomizer.scheduler.catalogues import Catalogues, record_catalogues
 from tokeneconomizer.scheduler.child import EXIT_BUSY, EXIT_FAILED, LOWEST_PRIORITY
@@ -36,7 +36,7 @@ from tokeneconomizer.scheduler.importing import Ground, TurnImport
 from tokeneconomizer.scheduler.lock import held
 from tokeneconomizer.scheduler.log_places import LogPlaces
 from tokeneconomizer.scheduler.sending import Sending
-from tokeneconomizer.writers.whole_file import make_own_folder, write_cache
+from tokeneconomizer.scheduler.usage_files import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -130,16 +130,16 @@ class Import:
         _tell(total=len(files))
         for number, file in enumerate(files, start=1):
             mark = LOGS[file.host].mark(file)
-            if marks.files.get(_key(file)) != mark:
+            if marks.files.get(key_of(file)) != mark:
                 try:
                     self._import(file)
-                    marks.files[_key(file)] = mark
+                    marks.files[key_of(file)] = mark
                 except OSError as error:
                     self.summary.unreadable.append((file.path, error.strerror or str(error)))
             if number % FILES_PER_MARK == 0:
-                self._keep(marks)
+                cached.keep(self._marks_file, marks)
             _tell(done=number)
-        self._keep(marks)
+        cached.keep(self._marks_file, marks)
         record_catalogues(self._ground, self._catalogues, only_first=True)
         self.summary.sessions = len(self._sessions)
         return self.summary
@@ -182,29 +182,17 @@ class Import:
         except OSError:
             return True
 
-    def _keep(self, marks: _Marks) -> None:
-        # Without it the next run reads all files again, and stores nothing twice.
-        with suppress(OSError):
-            make_own_folder(self._marks_file.parent)
-            write_cache(self._marks_file, msgspec.msgpack.encode(marks))
-
 
 def not_imported(files: Sequence[LogFile], cache_folder: Path) -> list[LogFile]:
     """Return the files that a run would read."""
     marks = _load(cache_folder / MARKS_NAME)
-    return [file for file in files if marks.files.get(_key(file)) != LOGS[file.host].mark(file)]
-
-
-def _key(file: LogFile) -> str:
-    return f"{file.host}\n{file.path}\n{file.form}"
+    return [file for file in files if marks.files.get(key_of(file)) != LOGS[file.host].mark(file)]
 
 
 def _load(marks_file: Path) -> _Marks:
-    try:
-        marks = msgspec.msgpack.decode(marks_file.read_bytes(), type=_Marks)
-    except (OSError, msgspec.DecodeError):
-        return _Marks()
-    return marks if marks.version == READING_VERSION else _Marks()
+    # Without them a run reads all files again, and stores nothing twice.
+    marks = cached.load(marks_file, _Marks)
+    return marks if marks is not None and marks.version == READING_VERSION else _Marks()
 
 
 def _tell(**words: object) -> None:

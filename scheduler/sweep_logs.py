@@ -23,6 +23,7 @@ from tokeneconomizer.hosts.logs import LOGS, find
 from tokeneconomizer.hosts.records import LoggedCatalogue, LoggedSession, LoggedUsage
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.event_rows import EventRow
+from tokeneconomizer.scheduler import cached
 from tokeneconomizer.scheduler.catalogues import Catalogues, record_catalogues
 from tokeneconomizer.scheduler.child import EXIT_BUSY, EXIT_FAILED, LOWEST_PRIORITY
 from tokeneconomizer.scheduler.finding_missed import MissedCallsOfTurn
@@ -33,7 +34,7 @@ from tokeneconomizer.scheduler.importing import Ground
 from tokeneconomizer.scheduler.lock import held
 from tokeneconomizer.scheduler.log_places import LogPlaces
 from tokeneconomizer.scheduler.sending import Sending
-from tokeneconomizer.writers.whole_file import make_own_folder, write_cache
+from tokeneconomizer.scheduler.usage_files import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,13 +114,13 @@ class Sweep:
             return
         state = self._load()
         for file in files:
-            key, mark = f"{file.host}\n{file.path}\n{file.form}", LOGS[file.host].mark(file)
+            key, mark = key_of(file), LOGS[file.host].mark(file)
             before = state.files.get(key)
             if (before is not None and before.mark == mark) or not _is_newer(file, began_at):
                 continue
             with suppress(OSError):
                 state.files[key] = self._sweep(file, mark, before or _Swept(""))
-        self._keep(state)
+        cached.keep(self._state_file, state)
 
     def _sweep(self, file: LogFile, mark: str, before: _Swept) -> _Swept:
         turns = TurnsOfLog(file.host)
@@ -156,17 +157,9 @@ class Sweep:
         return datetime.fromisoformat(first.at) if isinstance(first, EventRow) else None
 
     def _load(self) -> _State:
-        try:
-            state = msgspec.msgpack.decode(self._state_file.read_bytes(), type=_State)
-        except (OSError, msgspec.DecodeError):
-            return _State()
-        return state if state.version == READING_VERSION else _State()
-
-    def _keep(self, state: _State) -> None:
-        # Without it the next run reads these files again, and stores nothing twice.
-        with suppress(OSError):
-            make_own_folder(self._state_file.parent)
-            write_cache(self._state_file, msgspec.msgpack.encode(state))
+        # Without it a run reads these files again, and stores nothing twice.
+        state = cached.load(self._state_file, _State)
+        return state if state is not None and state.version == READING_VERSION else _State()
 
 
 def _is_newer(file: LogFile, moment: datetime) -> bool:

@@ -6,15 +6,14 @@ What was read is kept in the home's cache; without one, or with one of another p
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from tokeneconomizer.domain.usage_record import UsageRecord
 from tokeneconomizer.hosts.logs import LOGS, READING_VERSION
+from tokeneconomizer.scheduler import cached
 from tokeneconomizer.scheduler.usage_files import ScannedFile, key_of, read_files
-from tokeneconomizer.writers.whole_file import make_own_folder, write_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,7 +75,7 @@ def scan(
         found.usages[file.host].extend(scanned.unfinished)
         found.skipped_lines += scanned.cursor.skipped + scanned.unfinished_skipped
     if cache_folder is not None and (changed or len(now) != len(known)):
-        _keep(cache_folder, now)
+        cached.keep(cache_folder / CACHE_NAME, _Cache(READING_VERSION, now))
     return found
 
 
@@ -88,15 +87,5 @@ def _is_known(file: LogFile, known: dict[str, ScannedFile]) -> bool:
 def _load(cache_folder: Path | None) -> dict[str, ScannedFile]:
     if cache_folder is None:
         return {}
-    try:
-        cache = msgspec.msgpack.decode((cache_folder / CACHE_NAME).read_bytes(), type=_Cache)
-    except (OSError, msgspec.DecodeError):
-        return {}
-    return cache.files if cache.version == READING_VERSION else {}
-
-
-def _keep(cache_folder: Path, files: dict[str, ScannedFile]) -> None:
-    # A home that cannot be written costs the next scan its time, and nothing else.
-    with suppress(OSError):
-        make_own_folder(cache_folder)
-        write_cache(cache_folder / CACHE_NAME, msgspec.msgpack.encode(_Cache(READING_VERSION, files)))
+    cache = cached.load(cache_folder / CACHE_NAME, _Cache)
+    return cache.files if cache is not None and cache.version == READING_VERSION else {}
