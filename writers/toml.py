@@ -33,7 +33,7 @@ from tokeneconomizer.writers.json_spans import BYTE_ORDER_MARK, body_start
 from tokeneconomizer.writers.splices import Splice
 
 _TIME_KEY: Final = "\0time"
-"""Marks a time among JSON values; nobody names a key so."""
+"""Marks a time among JSON values: in a list, as an object would pass for a table that takes members."""
 
 
 class _Line(NamedTuple):
@@ -166,7 +166,7 @@ def _as_json(value: object) -> JSON:
         case list():
             return [_as_json(inner) for inner in value]
         case datetime() | date() | time():
-            return {_TIME_KEY: repr(value)}
+            return [_TIME_KEY, repr(value)]
         case bool() | int() | float() | str():
             return value
         case _:

@@ -2,7 +2,7 @@ import tomllib
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tokeneconomizer.writers.edit_model import changed, undoing
@@ -152,6 +152,7 @@ def test_any_addition_is_the_models_and_is_taken_back(text: str, added: list[tup
     assert PLAIN.proves(PLAIN.parse(taken), value, edits)
 
 
+@example("[b]\na = 1979-05-27\n[a]\n", ("b", "a", "a"))
 @given(documents(), paths)
 def test_an_addition_is_made_whenever_toml_can_say_it(text: str, path: Path) -> None:
     try:
