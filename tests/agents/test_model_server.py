@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages_wire import prompt_blocks
 from model_server import ModelServer
 from prompt_blocks import (
     JsonObject,
@@ -16,7 +17,6 @@ from prompt_blocks import (
     first_prefix_difference,
     messages_prefix_identical,
     new_text,
-    prompt_blocks,
 )
 from replies import OVERLOADED, Match, Reply, call, say
 from smoke_ledger import HEAD, LedgerRow, add_row
