@@ -12,7 +12,7 @@ from claude_code import install_claude_code
 from codex import install_codex
 from copilot import install_copilot
 from npm_agent import AgentUnavailableError
-from opencode import install_opencode
+from opencode import install_opencode, install_plugin_package
 from pi import PiProgram, install_pi
 from typescript import TypescriptCompiler, install_typescript
 
@@ -47,7 +47,13 @@ def pi_program() -> PiProgram:
 
 
 @pytest.fixture(scope="session")
-def opencode_binary() -> Path:
+def opencode_plugin_package() -> Path:
+    return installed_or_skipped(install_plugin_package)
+
+
+@pytest.fixture(scope="session")
+def opencode_binary(opencode_plugin_package: Path) -> Path:
+    assert opencode_plugin_package.is_dir()  # each sandbox copies it
     return installed_or_skipped(install_opencode)
 
 

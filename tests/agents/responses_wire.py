@@ -13,6 +13,7 @@ from prompt_blocks import (
     SYSTEM_PROMPT,
     TOOL,
     TOOL_RESULT,
+    USER,
     JsonObject,
     Prompt,
     PromptBlock,
@@ -160,6 +161,8 @@ def _item_blocks(items: list[JsonObject]) -> Iterator[PromptBlock]:
 
 
 def _role(kind: str) -> str:
+    if kind == "agent_message":  # another agent's: a sub-agent is given its task so
+        return USER
     if kind.endswith("_output"):
         return TOOL_RESULT
     return ASSISTANT if kind.endswith("_call") or kind == "reasoning" else kind
