@@ -22,7 +22,7 @@ from tokeneconomizer.scheduler.home import Home
 CALLS = 2_000
 # The first ones connect, and wait for code that is compiled at its first use.
 WARM_UP_CALLS = 20
-# As an agent's steps come, and one after the other, which tells what the pauses cost: caches are cold after each.
+# As an agent's steps come, and one after the other: the difference is what cold caches cost.
 PAUSES_MS = {"paced": 10, "back_to_back": 0}
 SCRIPT = Path(__file__).with_name("bridge_calls.ts")
 PERCENT = 100
