@@ -20,6 +20,7 @@ OLDEST_MEASURED = (0, 164, 0)
 """The oldest version that was run with our hooks: older ones lack token records, and maybe more."""
 
 NEWEST_MEASURED = (0, 171, 0)
+"""The newest one."""
 
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,6})")
 
@@ -29,7 +30,13 @@ def codex_home(homes: AgentHomes) -> Path:
     return Path(homes.environment.get(HOME_VARIABLE) or homes.home / HOME_FOLDER)
 
 
-def is_older_than_measured(version: str) -> bool:
-    """Return whether a `codex --version` line names a version older than those measured."""
+def unmeasured(version: str) -> str:
+    """Return words on what a `codex --version` line names, where it is none of the measured versions."""
     found = _VERSION.search(version)
-    return found is not None and tuple(int(part) for part in found.groups()) < OLDEST_MEASURED
+    if found is None:
+        return ""
+    oldest, newest = (".".join(map(str, numbers)) for numbers in (OLDEST_MEASURED, NEWEST_MEASURED))
+    numbers = tuple(int(part) for part in found.groups())
+    if OLDEST_MEASURED <= numbers <= NEWEST_MEASURED:
+        return ""
+    return f"{found.group()} was not measured: what is known of it holds for {oldest} to {newest}"
