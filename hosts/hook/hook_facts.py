@@ -11,10 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tokeneconomizer.hosts.hook.te_hook_core import Call
 
-# The one agent whose form of reply is known here; the daemon knows all.
-HOST = "claude_code"
-# The agent replays its own log on resume and fork: what is added then stands there twice.
-SOURCES = ("startup", "clear", "compact")
+CLAUDE_CODE = "claude_code"
+CODEX = "codex"
+# Starts that are given facts: on resume and fork the agent replays its own log, and they stand there already.
+SOURCES = {CLAUDE_CODE: ("startup", "clear", "compact"), CODEX: ("startup", "clear", "compact")}
 # The daemon's own limit is less than half of it, the agent's is 10,000 characters.
 BLOCK_BYTES_MAX = 9_000
 # A line for each checkout in which an agent has worked: thousands.
@@ -23,23 +23,23 @@ STARTS_BYTES_MAX = 4 * 1024 * 1024
 
 def reply_to(call: "Call") -> bytes:
     """Return the reply that gives a start its facts; empty where there are none, or it is no such start."""
-    if call.event != "SessionStart" or call.host != HOST:
+    if call.event != "SessionStart" or call.host not in SOURCES:
         return b""
     payload = json.loads(b"".join(call.chunks))
-    if payload.get("source") not in SOURCES or payload.get("agent_id"):
+    if payload.get("source") not in SOURCES[call.host] or payload.get("agent_id"):
         return b""
-    text = _block_for(os.path.realpath(payload["cwd"]))
+    text = _block_for(os.path.realpath(payload["cwd"]), call.host)
     if not text:
         return b""
     output = {"hookEventName": "SessionStart", "additionalContext": text}
     return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False).encode()
 
 
-def _block_for(folder: str) -> str:
+def _block_for(folder: str, host: str) -> str:
     """Return the block of the checkout that a folder lies in; the working folder is the home."""
     with open("repos/starts.json", "rb") as file:
         starts = json.loads(file.read(STARTS_BYTES_MAX))
-    name = starts["checkouts"].get(_checkout_of(folder), {}).get(HOST, "")
+    name = starts["checkouts"].get(_checkout_of(folder), {}).get(host, "")
     if not name or starts["configuration"] != _stamp_of_configuration():
         # The user may have turned it off since.
         return ""

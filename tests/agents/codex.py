@@ -76,7 +76,7 @@ class CodexSandbox(AgentSandbox):
         return self.run_command([self.binary, "exec", "--json", *flags, "fork", session_id, prompt])
 
     def approve_hooks(self) -> None:
-        """Approve all hooks that there are, as `/hooks` does, through the interface that Codex has for programs."""
+        """Approve all hooks, as `/hooks` does, through the interface that Codex has for programs."""
         self.converse([self.binary, "app-server"], self._approve)
 
     def hook_states(self) -> dict[str, str]:

@@ -22,15 +22,16 @@ def checkout(tmp_path: Path, home: Path) -> Path:
     folder = tmp_path / "project"
     (folder / "sub").mkdir(parents=True)
     (folder / ".git").mkdir()
-    block = home / "repos" / "project-1" / "claude_code" / "facts.md"
-    block.parent.mkdir(parents=True)
-    block.write_text(BLOCK)
+    for host in hook_facts.SOURCES:
+        block = home / "repos" / "project-1" / host / "facts.md"
+        block.parent.mkdir(parents=True)
+        block.write_text(BLOCK)
     lead_to(home, folder)
     return folder
 
 
 def lead_to(home: Path, folder: Path) -> None:
-    checkouts = {str(folder): {"claude_code": "project-1/claude_code/facts.md"}}
+    checkouts = {str(folder): {host: f"project-1/{host}/facts.md" for host in hook_facts.SOURCES}}
     starts = {"configuration": [], "checkouts": checkouts}
     (home / "repos" / "starts.json").write_text(json.dumps(starts))
 
@@ -46,16 +47,20 @@ def given(result: subprocess.CompletedProcess[bytes]) -> str:
     return str(output.get("additionalContext", ""))
 
 
-@pytest.mark.parametrize("source", ["startup", "clear", "compact"])
+@pytest.mark.parametrize(
+    ("host", "source"), [(host, source) for host, sources in hook_facts.SOURCES.items() for source in sources]
+)
 @pytest.mark.parametrize("folder", ["", "sub"])
 def test_a_start_is_answered_from_disk_and_spooled_with_its_reply(
     run: Callable[..., subprocess.CompletedProcess[bytes]],
     home: Path,
     checkout: Path,
+    host: str,
     source: str,
     folder: str,
 ) -> None:
-    result = run("SessionStart", started(checkout / folder, source))
+    flags = ["--host", host, "--event", "SessionStart"]
+    result = run("SessionStart", started(checkout / folder, source), flags=flags)
     assert given(result) == BLOCK
     (path,) = (home / "spool").iterdir()
     assert wire.parse_spooled(path.read_bytes()).reply == result.stdout
