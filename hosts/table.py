@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.claude_code import host as claude_code
+from tokeneconomizer.hosts.copilot import host as copilot
 
 if TYPE_CHECKING:
     from tokeneconomizer.hosts.host import Host
 
-HOSTS: dict[str, Host] = {claude_code.NAME: claude_code}
+HOSTS: dict[str, Host] = {claude_code.NAME: claude_code, copilot.NAME: copilot}

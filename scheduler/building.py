@@ -8,8 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.domain.commands import ENDS_OPEN_TURN, ReturnCalls
+from tokeneconomizer.domain.commands import ENDS_OPEN_TURN, EndTurn, ReturnCalls
 from tokeneconomizer.domain.digests import Hasher
+from tokeneconomizer.hosts.copilot import log as copilot_log
+from tokeneconomizer.hosts.log_format import AgentHomes
+from tokeneconomizer.hosts.recognise import COPILOT
 from tokeneconomizer.hosts.table import HOSTS
 from tokeneconomizer.scheduler.accounting_hosts import AccountingHosts
 from tokeneconomizer.scheduler.application import Application, Surroundings, User
@@ -73,6 +76,7 @@ def build(
     ceilings = os.environ.get(CEILING_VARIABLE, "")
     configuration = LiveConfiguration(home.config, log)
     envelopes = Envelopes()
+    logs = AgentLogs(Path.home(), environments)
     facts = FactPolicy(configuration, AgentTrust(environments).trusts)
     store = EventStore(home.events, key)
     application = Application(
@@ -81,7 +85,7 @@ def build(
         configuration,
         Surroundings(
             place_of=lambda folder: place_of(folder, user_home, ceilings),
-            settled=settled,
+            settled=lambda command, open_prompt: settled(logs.named_in(command), open_prompt),
             hides_hints=hides_hints,
             may_give_facts=lambda host, place: not facts.refusal(host, place),
             accounting=AccountingHosts(Path.home(), environments).of,
@@ -90,6 +94,29 @@ def build(
         envelopes,
     )
     return Parts(store, application, configuration, envelopes, facts)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLogs:
+    """
+    Knows the logs that an agent's hooks do not name.
+
+    Args:
+        home: the user's home.
+        environments: by agent, the variables that its hooks handed over.
+
+    """
+
+    home: Path
+    environments: Mapping[str, Mapping[str, str]]
+
+    def named_in(self, command: HookCommand) -> HookCommand:
+        """Return the command with the path of its session's log; only Copilot's hooks leave it out."""
+        key = command.key
+        if command.transcript or key.host != COPILOT or Path(key.session_id).name != key.session_id:
+            return command
+        homes = AgentHomes(self.home, self.environments.get(COPILOT, {}))
+        return replace(command, transcript=str(copilot_log.path_of(key.session_id, homes)))
 
 
 def settled(command: HookCommand, open_prompt: str) -> HookCommand:
@@ -104,6 +131,8 @@ def settled(command: HookCommand, open_prompt: str) -> HookCommand:
         return command
     if isinstance(command.step, ReturnCalls) and command.step.whole_step:
         return host.settled(command, _tail_with(command.step, command.transcript))
+    if isinstance(command.step, EndTurn) and open_prompt:
+        return host.settled(command, tail_of(command.transcript))
     if isinstance(command.step, ENDS_OPEN_TURN) and open_prompt:
         return replace(command, cut_off=host.calls_of_turn(tail_of(command.transcript), open_prompt))
     return command

@@ -62,9 +62,20 @@ def _call(
         command=text(arguments, "command") if kind is CallKind.SHELL else "",
         target=tools.target_of(arguments),
         edited=tools.edited_by(kind, arguments),
-        background=text(arguments, "mode") == "async" or flag(arguments, "detach") is True,
+        background=goes_on(arguments),
         agent_id=agent_id,
     )
+
+
+def goes_on(arguments: Mapping[str, object]) -> bool:
+    """Return whether what a call starts goes on after its result."""
+    return text(arguments, "mode") == "async" or flag(arguments, "detach") is True
+
+
+def exit_code_in(output: str) -> int | None:
+    """Return the exit code that a shell call's output ends with."""
+    lines = _EXIT_CODE.findall(output)
+    return int(lines[-1]) if lines else None
 
 
 def result_of(
@@ -91,10 +102,7 @@ def result_of(
 
 def _exit_code(data: Mapping[str, object], output: str) -> int | None:
     told = whole_number(mapping(data, "shellExecution"), "exitCode")
-    if told is not None:
-        return told
-    lines = _EXIT_CODE.findall(output)
-    return int(lines[-1]) if lines else None
+    return exit_code_in(output) if told is None else told
 
 
 def _status(data: Mapping[str, object], output: str, exit_code: int | None) -> CallStatus:

@@ -1,0 +1,131 @@
+"""The end of a session's log, as a hook call reads it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokeneconomizer.domain.commands import HookCommand, ReturnCalls
+from tokeneconomizer.domain.digests import CallStatus
+from tokeneconomizer.hosts.copilot.log_tail import calls_of_turn, settled
+from tokeneconomizer.hosts.copilot.payload import decode
+
+MINUTE_MS = 60_000
+BEGAN_MS = 1_767_603_600_000
+"""2026-01-05, 9:00: each line comes a minute after the one before."""
+
+
+def tail(*events: tuple[str, dict[str, object]], agent_id: str = "") -> bytes:
+    about = {"agentId": agent_id} if agent_id else {}
+    lines = [
+        json.dumps(
+            {"type": kind, "data": data, "id": f"e{minute}", "timestamp": f"2026-01-05T09:{minute:02}:00.000Z"}
+            | about
+        )
+        for minute, (kind, data) in enumerate(events)
+    ]
+    return "\n".join(lines).encode()
+
+
+def prompt(text: str = "mend it") -> tuple[str, dict[str, object]]:
+    return "user.message", {"content": text}
+
+
+def asks(call_id: str, tool: str = "bash", **named: str) -> tuple[str, dict[str, object]]:
+    request = {"toolCallId": call_id, "name": tool, "arguments": {"command": f"run {call_id}"}, **named}
+    return "assistant.message", {"messageId": f"m-{call_id}", "toolRequests": [request]}
+
+
+def refused(call_id: str) -> tuple[str, dict[str, object]]:
+    error = {"message": "Denied by preToolUse hook: no", "code": "denied"}
+    return "tool.execution_complete", {"toolCallId": call_id, "success": False, "error": error}
+
+
+def failed(call_id: str) -> tuple[str, dict[str, object]]:
+    error = {"message": "Path does not exist", "code": "failure"}
+    return "tool.execution_complete", {"toolCallId": call_id, "success": False, "error": error}
+
+
+def done(call_id: str) -> tuple[str, dict[str, object]]:
+    return "tool.execution_complete", {"toolCallId": call_id, "success": True, "result": {"content": "fine"}}
+
+
+def returned(tool: str = "bash", **fields: str) -> HookCommand:
+    payload = {
+        "sessionId": "s",
+        "timestamp": BEGAN_MS,
+        "toolName": tool,
+        "toolArgs": {"command": "run b"},
+        "toolResult": {"textResultForLlm": "fine"},
+        **fields,
+    }
+    return decode(payload, "postToolUse")
+
+
+TURN = tail(prompt(), asks("a"), refused("a"), asks("b"), done("b"), asks("c"), failed("c"), asks("d"))
+
+
+@pytest.mark.parametrize("command", [returned(), decode({"sessionId": "s"}, "agentStop")])
+def test_a_refused_call_is_found_at_the_next_hook(command: HookCommand) -> None:
+    (call,) = settled(command, TURN).cut_off
+    assert (call.call_id, call.command, call.status) == ("a", "run a", CallStatus.NEVER_RAN)
+
+
+def test_what_a_hook_tells_of_its_own_call_stands() -> None:
+    command = returned()
+    assert settled(command, TURN).step == command.step
+
+
+def test_calls_that_were_refused_in_an_earlier_turn_are_not_this_ones() -> None:
+    assert settled(returned(), TURN + b"\n" + tail(prompt("and now?"))).cut_off == ()
+
+
+def test_a_sub_agents_refused_calls_are_its_own() -> None:
+    childs = tail(asks("x"), refused("x"), agent_id="child")
+    child = returned(agentId="child", parentAgentId="s")
+
+    assert [call.call_id for call in settled(child, TURN + b"\n" + childs).cut_off] == ["x"]
+    assert [call.call_id for call in settled(returned(), TURN + b"\n" + childs).cut_off] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("minute", "found"), [(0, ["a", "b"]), (1, ["a", "b"]), (2, ["b"]), (3, ["b"]), (5, [])]
+)
+def test_the_refused_calls_of_a_turn_are_those_since_its_prompt(minute: int, found: list[str]) -> None:
+    log = tail(prompt(), asks("a"), refused("a"), asks("b"), refused("b"))
+    prompt_id = str(BEGAN_MS + minute * MINUTE_MS)
+
+    assert [call.call_id for call in calls_of_turn(log, prompt_id)] == found
+
+
+@pytest.mark.parametrize("prompt_id", ["", "no time", "\ud83d", "²"])
+def test_a_prompt_without_a_time_has_no_calls(prompt_id: str) -> None:
+    assert calls_of_turn(TURN, prompt_id) == ()
+
+
+@pytest.mark.parametrize(
+    ("log", "server"),
+    [
+        (b"", "my"),
+        (tail(asks("a", "my-server-look")), "my"),
+        (tail(asks("a", "my-server-look", mcpServerName="my-server")), "my-server"),
+        (tail(asks("a", "my-server-else", mcpServerName="my-server")), "my"),
+    ],
+)
+def test_the_log_tells_a_servers_whole_name(log: bytes, server: str) -> None:
+    step = settled(returned("my-server-look"), log).step
+    assert isinstance(step, ReturnCalls)
+    assert step.calls[0].server == server
+
+
+def test_steps_without_calls_are_left_alone() -> None:
+    command = decode({"sessionId": "s", "timestamp": 1, "prompt": "x"}, "userPromptSubmitted")
+    assert settled(command, TURN) is command
+
+
+@given(st.lists(st.binary(max_size=60) | st.just(b'{"success": false} "tool.execution_complete"')))
+def test_any_bytes_are_read_without_an_error(lines: list[bytes]) -> None:
+    assert settled(returned(), b"\n".join(lines)).cut_off == ()
