@@ -19,6 +19,7 @@ from tokeneconomizer.scheduler.application import Application, Surroundings, Use
 from tokeneconomizer.scheduler.envelopes import Envelopes
 from tokeneconomizer.scheduler.fact_policy import FactPolicy
 from tokeneconomizer.scheduler.foreign_files import end_of
+from tokeneconomizer.scheduler.given_facts import GivenFacts
 from tokeneconomizer.scheduler.live_configuration import LiveConfiguration
 from tokeneconomizer.scheduler.places import CEILING_VARIABLE, place_of
 from tokeneconomizer.scheduler.store import EventStore
@@ -89,6 +90,7 @@ def build(
             hides_hints=hides_hints,
             may_give_facts=lambda host, place: not facts.refusal(host, place),
             accounting=AccountingHosts(Path.home(), environments).of,
+            keep_first_facts=GivenFacts(home).keep,
         ),
         User(user_home, os.environ.get("LC_ALL") or os.environ.get("LANG", "")),
         envelopes,

@@ -20,12 +20,10 @@ BEGAN_MS = 1_767_603_600_000
 
 def tail(*events: tuple[str, dict[str, object]], agent_id: str = "") -> bytes:
     about = {"agentId": agent_id} if agent_id else {}
+    times = [f"2026-01-05T09:{minute:02}:00.000Z" for minute in range(len(events))]
     lines = [
-        json.dumps(
-            {"type": kind, "data": data, "id": f"e{minute}", "timestamp": f"2026-01-05T09:{minute:02}:00.000Z"}
-            | about
-        )
-        for minute, (kind, data) in enumerate(events)
+        json.dumps({"type": kind, "data": data, "id": f"e-{at}", "timestamp": at, **about})
+        for at, (kind, data) in zip(times, events, strict=True)
     ]
     return "\n".join(lines).encode()
 

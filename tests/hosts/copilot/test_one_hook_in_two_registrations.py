@@ -1,4 +1,4 @@
-"""What comes through our plugin and through `.claude/settings.json` as well is stored once, and answered once."""
+"""What comes through our plugin and through `.claude/settings.json` too is stored and answered once."""
 
 from __future__ import annotations
 

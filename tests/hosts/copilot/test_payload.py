@@ -210,7 +210,7 @@ values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8), lambda inner: st.lists(inner, max_size=2)
 )
 names = st.sampled_from(
-    "sessionId session_id agentId toolName tool_name toolArgs toolResult timestamp source".split()
+    ["sessionId", "session_id", "agentId", "toolName", "tool_name", "toolArgs", "toolResult", "timestamp"]
 )
 
 
