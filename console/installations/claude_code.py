@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from tokeneconomizer.console.checks import ok, problem
+from tokeneconomizer.console.checks import problem
 from tokeneconomizer.console.installations.command_lines import hook_words, te_words
 from tokeneconomizer.console.installations.json_members import has_member, json_object
 from tokeneconomizer.console.installations.own_files import (
+    look_at_own_files,
     remove_empty_folder,
     remove_own_folder,
     write_own_files,
@@ -136,13 +137,9 @@ class ClaudeCode:
                 "Claude Code: `disableAllHooks` is set, so that it calls no hook",
                 "remove it from its settings",
             )
-        elif value is True and not self._plugin_folder.is_dir():
-            yield problem(
-                f"Claude Code is to load our plugin, but {self._plugin_folder} is missing",
-                "run `te setup claude_code`",
-            )
         elif value is True:
-            yield ok("Claude Code loads our plugin")
+            files = plugin.plugin_files(hook_words(), te_words())
+            yield from look_at_own_files(self._plugin_folder, files, self.TITLE, self.NAME)
         elif value is False:
             yield problem(
                 "Claude Code: our plugin is switched off",
