@@ -37,11 +37,16 @@ class GivenFacts:
 
     home: Home
 
+    @property
+    def folder(self) -> Path:
+        """Where the files are, by agent; the hook client knows the place, too."""
+        return self.home.cache / "given"
+
     def keep(self, host: str, session_id: str, text: str) -> None:
         """Have the facts that a session was given on disk; an empty text removes them."""
         if host not in HOSTS_THAT_REASSEMBLE or not _PLAIN_NAME.fullmatch(session_id):
             return
-        path = self.home.given / host / session_id
+        path = self.folder / host / session_id
         # It saves tokens only: a full disk is no reason to fail the call.
         with suppress(OSError):
             if not text:

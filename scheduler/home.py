@@ -86,11 +86,6 @@ class Home:
         return self.root / "cache"
 
     @property
-    def given(self) -> Path:
-        """The facts that sessions were given, by agent, for a resume without a daemon."""
-        return self.root / "cache" / "given"
-
-    @property
     def repositories(self) -> Path:
         """What each repository's sessions are told, by repository and agent."""
         return self.root / "repos"

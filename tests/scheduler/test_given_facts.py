@@ -21,7 +21,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def files(home: Home) -> dict[str, str]:
-    return {path.name: path.read_text() for path in home.given.rglob("*") if path.is_file()}
+    return {path.name: path.read_text() for path in GivenFacts(home).folder.rglob("*") if path.is_file()}
 
 
 def test_what_a_session_was_given_is_kept_until_it_is_taken_back(home: Home) -> None:
@@ -36,19 +36,19 @@ def test_what_a_session_was_given_is_kept_until_it_is_taken_back(home: Home) -> 
 @pytest.mark.parametrize("session_id", ["", "..", "a/b", "a\nb", "x" * 65, "\u2603", ".hidden"])
 def test_an_id_that_is_no_safe_name_of_a_file_names_none(home: Home, session_id: str) -> None:
     GivenFacts(home).keep("copilot", session_id, "the facts")
-    assert not home.given.exists()
+    assert not GivenFacts(home).folder.exists()
 
 
 def test_an_agent_that_replays_its_log_needs_none(home: Home) -> None:
     GivenFacts(home).keep("claude_code", "s-1", "the facts")
-    assert not home.given.exists()
+    assert not GivenFacts(home).folder.exists()
 
 
 def test_the_oldest_go(home: Home) -> None:
     given = GivenFacts(home)
     for number in range(SESSIONS_KEPT + 3):
         given.keep("copilot", f"s-{number}", "the facts")
-        os.utime(home.given / "copilot" / f"s-{number}", ns=(number, number))
+        os.utime(GivenFacts(home).folder / "copilot" / f"s-{number}", ns=(number, number))
     given.keep("copilot", "s-1", "the facts")
     assert len(files(home)) == SESSIONS_KEPT
     assert {"s-1", f"s-{SESSIONS_KEPT + 2}"} <= set(files(home))
