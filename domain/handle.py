@@ -21,6 +21,7 @@ from tokeneconomizer.domain.commands import (
     HookCommand,
     Place,
     ReturnCalls,
+    StartCall,
     StartSession,
     SubmitPrompt,
 )
@@ -172,18 +173,21 @@ class _Handling:
 
     def run(self, session: Session | None) -> Outcome:
         step = self._command.step
-        if session is not None:
-            self._store_calls_cut_off(session)
+        found = self._store_unheard(session) if session is not None else 0
         if isinstance(step, StartSession):
             return self._start(session, step)
+        if isinstance(step, StartCall) and not (session and found):
+            return Outcome(None, NOTHING, dropped="every call before this one is stored already")
         if session is None:
             session = self._begin(StartSession(source=happened.UNSEEN))
         decision, dropped = NOTHING, ""
         match step:
             case SubmitPrompt():
                 dropped = self._submit_prompt(session, step)
+            case StartCall():
+                decision = self._judge(session)
             case ReturnCalls():
-                decision, dropped = self._return_calls(session, step)
+                decision, dropped = self._return_calls(session, step, found)
             case EndTurn(reason):
                 self._end_turn(session, reason)
             case Compact(trigger, characters):
@@ -236,14 +240,15 @@ class _Handling:
         _inject(session, self._delivery, block)
         return Decision(context=block.text)
 
-    def _store_calls_cut_off(self, session: Session) -> None:
-        """Store the open turn's calls that no hook told, because the user interrupted them."""
-        unseen = [call for call in self._command.cut_off if not session.has_returned(stored_call_id(call))]
-        if not session.turn.is_open or not unseen:
-            return
+    def _store_unheard(self, session: Session) -> int:
+        """Store the turn's calls that no hook told, and return how many they were."""
+        unseen = [call for call in self._command.unheard if not session.has_returned(stored_call_id(call))]
+        if not (session.turn.is_open or self._command.running_turn):
+            return 0
         number = session.turn.step_of_next_call
         for call in unseen:
             self._store_call(session, call, number, whole_step=True)
+        return len(unseen)
 
     def _begin(self, step: StartSession) -> Session:
         key, place = self._command.key, self._place()
@@ -280,7 +285,7 @@ class _Handling:
         )
         return ""
 
-    def _return_calls(self, session: Session, step: ReturnCalls) -> tuple[Decision, str]:
+    def _return_calls(self, session: Session, step: ReturnCalls, found: int) -> tuple[Decision, str]:
         # Asked first: a failed call comes twice, and digesting a large output is most of the work.
         unseen = [call for call in step.calls if not session.has_returned(stored_call_id(call))]
         number = session.turn.step_of_next_call
@@ -288,7 +293,7 @@ class _Handling:
             self._store_call(session, call, number, whole_step=step.whole_step)
         if not step.whole_step:
             return NOTHING, "" if unseen else "these calls are stored already"
-        if not unseen:
+        if not (unseen or found):
             if not session.turn.step_is_open:
                 return NOTHING, "this step is stored already"
             self._trigger(session, happened.StepEnded, turn=session.turn.number, step=session.turn.steps)

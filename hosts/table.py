@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.claude_code import host as claude_code
+from tokeneconomizer.hosts.codex import host as codex
 from tokeneconomizer.hosts.copilot import host as copilot
 
 if TYPE_CHECKING:
     from tokeneconomizer.hosts.host import Host
 
-HOSTS: dict[str, Host] = {claude_code.NAME: claude_code, copilot.NAME: copilot}
+HOSTS: dict[str, Host] = {
+    claude_code.NAME: claude_code,
+    codex.NAME: codex,
+    copilot.NAME: copilot,
+}

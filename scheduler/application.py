@@ -16,7 +16,7 @@ from eventsourcing.domain import Aggregate
 from eventsourcing.persistence import PersistenceError
 
 from tokeneconomizer.domain import session_events as happened
-from tokeneconomizer.domain.commands import StartSession
+from tokeneconomizer.domain.commands import OpenTurn, StartSession
 from tokeneconomizer.domain.ending import account_again, archive_silent
 from tokeneconomizer.domain.guard.envelope import with_envelope
 from tokeneconomizer.domain.handle import Rules, handle
@@ -110,8 +110,8 @@ class Surroundings:
 
     Attributes:
         place_of: the repository and checkout of a working folder.
-        settled: the command with what the agent's own log says better than its hook; it is told the prompt of
-            the turn that is open, or an empty text.
+        settled: the command with what the agent's own log says better than its hook; it is told where the
+            open turn stands.
         hides_hints: whether a session's agent hides messages from its user.
         may_give_facts: whether an agent's sessions in a place are given facts.
         accounting: how the ended turns of a host are accounted.
@@ -121,7 +121,7 @@ class Surroundings:
     """
 
     place_of: Callable[[str], Place]
-    settled: Callable[[HookCommand, str], HookCommand]
+    settled: Callable[[HookCommand, OpenTurn], HookCommand]
     hides_hints: Callable[[HookCommand], bool]
     may_give_facts: Callable[[str, Place], bool] = lambda _host, _place: False
     accounting: Callable[[str], Accounting | None] = lambda _host: None
@@ -184,7 +184,7 @@ class Application:
         with self._whole_or_forgotten(stream_id):
             outcome = handle(
                 session,
-                self._surroundings.settled(command, session.turn.prompt_id if session else ""),
+                self._surroundings.settled(command, _open_turn(session)),
                 delivery,
                 lambda: self._surroundings.place_of(command.cwd),
                 self._rules(command, session),
@@ -413,3 +413,10 @@ class Application:
         with suppress(PersistenceError):
             self._store.snapshots.put([SessionSnapshot.of(session)])
         session.snapshot_version = session.version
+
+
+def _open_turn(session: Session | None) -> OpenTurn:
+    if session is None:
+        return OpenTurn()
+    window = session.turn.window
+    return OpenTurn(session.turn.prompt_id, window[-1].call_id if window else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.console.installations.claude_code import ClaudeCode
+from tokeneconomizer.console.installations.codex import Codex
 from tokeneconomizer.console.installations.copilot import Copilot
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 INSTALLATIONS: dict[str, type[Installation]] = {
     ClaudeCode.NAME: ClaudeCode,
+    Codex.NAME: Codex,
     Copilot.NAME: Copilot,
 }
 """By name, in the order in which they are told."""

@@ -63,15 +63,20 @@ def mark(path: tuple[str, ...]) -> str:
 
 def is_trusted(user_config: bytes, folders: Iterable[str]) -> bool:
     """Return whether the user's own configuration trusts one of these folders, which are real paths."""
-    try:
-        projects = tomllib.loads(user_config.decode("utf-8-sig")).get("projects")
-    except (ValueError, RecursionError):
-        return False
+    projects = read_config(user_config).get("projects")
     wanted = set(folders)
     return isinstance(projects, dict) and any(
         member(project, ("trust_level",)) == "trusted" and str(Path(path).resolve()) in wanted
         for path, project in projects.items()
     )
+
+
+def read_config(user_config: bytes) -> Document:
+    """Return the user's configuration; an empty one where Codex could not read it either."""
+    try:
+        return tomllib.loads(user_config.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return {}
 
 
 CAPABILITY_OF = {

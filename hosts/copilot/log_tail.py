@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from tokeneconomizer.domain.commands import EndTurn, ReturnCalls
+from tokeneconomizer.domain.commands import ReturnCalls
 from tokeneconomizer.domain.digests import CallStatus
 from tokeneconomizer.hosts.copilot.log_events import records_of
 from tokeneconomizer.hosts.records import LoggedCall, LoggedPrompt, LoggedResult
@@ -34,19 +34,12 @@ _LINE_MARKS = (b'"user.message"', b'"assistant.message"', b'"tool.execution_comp
 
 
 def settled(command: HookCommand, transcript_tail: bytes) -> HookCommand:
-    """
-    Return the command with the turn's calls that never ran, and with the servers of its calls.
-
-    See `hosts.host.Host.settled`.
-    """
-    if not isinstance(command.step, ReturnCalls | EndTurn):
+    """Return the command with the servers of its calls; see `hosts.host.Host.settled`."""
+    step = command.step
+    if not isinstance(step, ReturnCalls) or not any(call.server for call in step.calls):
         return command
-    refused = _refused(transcript_tail, command.key.agent_id)
-    settled_command = replace(command, cut_off=refused) if refused else command
-    if not isinstance(command.step, ReturnCalls) or not any(call.server for call in command.step.calls):
-        return settled_command
-    calls = tuple(_with_server(call, transcript_tail) for call in command.step.calls)
-    return replace(settled_command, step=replace(command.step, calls=calls))
+    calls = tuple(_with_server(call, transcript_tail) for call in step.calls)
+    return replace(command, step=replace(step, calls=calls))
 
 
 def _with_server(call: Call, transcript_tail: bytes) -> Call:
@@ -63,33 +56,45 @@ def _with_server(call: Call, transcript_tail: bytes) -> Call:
 
 def calls_of_turn(transcript_tail: bytes, prompt_id: str) -> tuple[Call, ...]:
     """
-    Return the calls that never ran since a prompt; see `hosts.host.Host.calls_of_turn`.
+    Return the calls of a turn that never ran; see `hosts.host.Host.calls_of_turn`.
 
-    All others had hooks, which know them by other ids than the log. A prompt's id is the time of its hook.
+    All others had hooks, which know them by other ids than the log. A prompt's id is the time of its hook; a
+    sub-agent's only turn has the id of the sub-agent.
     """
-    if not prompt_id.isdecimal():
-        return ()
-    return _refused(transcript_tail, "", since_s=int(prompt_id) / MS_PER_S)
-
-
-def _refused(transcript_tail: bytes, agent_id: str, since_s: float = 0.0) -> tuple[Call, ...]:
-    """Return the refused calls of an agent's last turn in the tail, or since a moment."""
-    if not any(mark in transcript_tail for mark in _REFUSAL_MARKS):
+    if not prompt_id or not any(mark in transcript_tail for mark in _REFUSAL_MARKS):
         # Nearly always: then no line need be decoded.
         return ()
+    if not (prompt_id.isascii() and prompt_id.isdecimal()):
+        own = [record for record in _records(transcript_tail) if _agent_of(record) == prompt_id]
+    else:
+        own = _of_main_turn(transcript_tail, int(prompt_id) / MS_PER_S)
     asked: dict[str, LoggedCall] = {}
     refused: list[Call] = []
-    for record in _records(transcript_tail):
-        if getattr(record, "agent_id", "") != agent_id or _time_of(record) < since_s:
-            continue
-        if isinstance(record, LoggedPrompt) and not since_s:
-            asked, refused = {}, []
-        elif isinstance(record, LoggedCall):
+    for record in own:
+        if isinstance(record, LoggedCall):
             asked[record.call_id] = record
         elif isinstance(record, LoggedResult) and record.status is CallStatus.NEVER_RAN:
             call = asked.pop(record.call_id, None)
             refused += [call_of(call, record)] if call else []
     return tuple(refused)
+
+
+def _of_main_turn(transcript_tail: bytes, since_s: float) -> list[Record]:
+    """Return what the log has of the main agent from a moment on, up to the prompt after the next one."""
+    found: list[Record] = []
+    prompts = 0
+    for record in _records(transcript_tail):
+        if _agent_of(record) or _time_of(record) < since_s:
+            continue
+        prompts += isinstance(record, LoggedPrompt)
+        if prompts > 1:
+            break
+        found.append(record)
+    return found
+
+
+def _agent_of(record: Record) -> str:
+    return str(getattr(record, "agent_id", ""))
 
 
 def _records(transcript_tail: bytes) -> Iterator[Record]:

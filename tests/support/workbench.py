@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from tokeneconomizer.domain.commands import Step
+    from tokeneconomizer.domain.commands import OpenTurn, Step
     from tokeneconomizer.scheduler.home import Home
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
@@ -76,7 +76,7 @@ class Asked:
         self.places.append(folder)
         return Place(self.repository, self.checkout or folder)
 
-    def settled(self, command: HookCommand, _prompt_id: str) -> HookCommand:
+    def settled(self, command: HookCommand, _open_turn: OpenTurn) -> HookCommand:
         return command
 
     def may_give_facts(self, _host: str, _place: Place) -> bool:

@@ -66,27 +66,13 @@ def returned(tool: str = "bash", **fields: str) -> HookCommand:
 TURN = tail(prompt(), asks("a"), refused("a"), asks("b"), done("b"), asks("c"), failed("c"), asks("d"))
 
 
-@pytest.mark.parametrize("command", [returned(), decode({"sessionId": "s"}, "agentStop")])
-def test_a_refused_call_is_found_at_the_next_hook(command: HookCommand) -> None:
-    (call,) = settled(command, TURN).cut_off
+def ids(log: bytes, prompt_id: str) -> list[str]:
+    return [call.call_id for call in calls_of_turn(log, prompt_id)]
+
+
+def test_only_calls_that_never_ran_are_told_since_all_others_had_hooks() -> None:
+    (call,) = calls_of_turn(TURN, str(BEGAN_MS))
     assert (call.call_id, call.command, call.status) == ("a", "run a", CallStatus.NEVER_RAN)
-
-
-def test_what_a_hook_tells_of_its_own_call_stands() -> None:
-    command = returned()
-    assert settled(command, TURN).step == command.step
-
-
-def test_calls_that_were_refused_in_an_earlier_turn_are_not_this_ones() -> None:
-    assert settled(returned(), TURN + b"\n" + tail(prompt("and now?"))).cut_off == ()
-
-
-def test_a_sub_agents_refused_calls_are_its_own() -> None:
-    childs = tail(asks("x"), refused("x"), agent_id="child")
-    child = returned(agentId="child", parentAgentId="s")
-
-    assert [call.call_id for call in settled(child, TURN + b"\n" + childs).cut_off] == ["x"]
-    assert [call.call_id for call in settled(returned(), TURN + b"\n" + childs).cut_off] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -94,14 +80,24 @@ def test_a_sub_agents_refused_calls_are_its_own() -> None:
 )
 def test_the_refused_calls_of_a_turn_are_those_since_its_prompt(minute: int, found: list[str]) -> None:
     log = tail(prompt(), asks("a"), refused("a"), asks("b"), refused("b"))
-    prompt_id = str(BEGAN_MS + minute * MINUTE_MS)
+    assert ids(log, str(BEGAN_MS + minute * MINUTE_MS)) == found
 
-    assert [call.call_id for call in calls_of_turn(log, prompt_id)] == found
+
+def test_a_turn_ends_where_the_next_one_begins() -> None:
+    log = tail(prompt(), asks("a"), refused("a"), prompt("and now?"), asks("b"), refused("b"))
+    assert ids(log, str(BEGAN_MS)) == ["a"]
+    assert ids(log, str(BEGAN_MS + 3 * MINUTE_MS)) == ["b"]
+
+
+def test_a_sub_agents_refused_calls_are_its_own() -> None:
+    log = TURN + b"\n" + tail(prompt(), asks("x"), refused("x"), agent_id="child")
+    assert ids(log, "child") == ["x"]
+    assert ids(log, str(BEGAN_MS)) == ["a"]
 
 
 @pytest.mark.parametrize("prompt_id", ["", "no time", "\ud83d", "²"])
-def test_a_prompt_without_a_time_has_no_calls(prompt_id: str) -> None:
-    assert calls_of_turn(TURN, prompt_id) == ()
+def test_a_prompt_that_is_not_in_the_tail_has_no_calls(prompt_id: str) -> None:
+    assert ids(TURN, prompt_id) == []
 
 
 @pytest.mark.parametrize(
@@ -126,4 +122,6 @@ def test_steps_without_calls_are_left_alone() -> None:
 
 @given(st.lists(st.binary(max_size=60) | st.just(b'{"success": false} "tool.execution_complete"')))
 def test_any_bytes_are_read_without_an_error(lines: list[bytes]) -> None:
-    assert settled(returned(), b"\n".join(lines)).cut_off == ()
+    tail = b"\n".join(lines)
+    assert calls_of_turn(tail, str(BEGAN_MS)) == calls_of_turn(tail, "child") == ()
+    assert settled(returned("my-look"), tail) is not None
