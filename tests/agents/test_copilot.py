@@ -181,6 +181,20 @@ def test_a_looping_turn_gets_its_redirect_in_the_very_next_request_and_then_a_hi
     lab.note("redirect in the next request, hint shown, prefixes identical")
 
 
+def test_a_terminal_session_is_heard_and_shows_its_hint(make_lab: MakeLab) -> None:
+    lab = make_lab(scenarios.looping)
+    lab.trust_project()
+    lab.install()
+    with daemon_running(lab.program), lab.server, lab.sandbox.open_terminal() as terminal:
+        terminal.wait_for("/ commands")
+        terminal.submit(lab.scenario.prompts[0])
+        terminal.wait_for("this turn is still going in circles")
+
+    assert [event.data["source"] for event in lab.program.events("started")] == ["startup"]
+    assert len(lab.program.events("stop_hinted")) == 1
+    lab.note("terminal: hooks fire at once, hint shown")
+
+
 def requests_that_bring(text: str, requests: list[LoggedRequest]) -> list[int]:
     """The numbers of the requests that hold a text which the one before did not hold."""
     pairs = enumerate(itertools.pairwise(requests), start=1)
@@ -219,6 +233,9 @@ def test_an_honest_test_fix_loop_hears_nothing(make_lab: MakeLab) -> None:
 
     assert lab.program.events("redirected") == lab.program.events("gate_fired") == []
     assert "tokeneconomizer]" not in json.dumps([request.body for request in lab.requests()])
+    (started,) = lab.program.events("started")
+    # Copilot runs a plugin's hooks in the plugin's folder: the payload says where the session works.
+    assert started.data["checkout"] == str(lab.sandbox.project)
     (ended,) = lab.program.events("turn_ended")
     assert (ended.data["reason"], ended.data["outcome"]) == ("stop", "green")
     assert_prefixes_are_untouched(lab)
@@ -386,12 +403,21 @@ TROUBLES: dict[str, Callable[[Program], AbstractContextManager[None]]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def run_without_us(
+    tmp_path_factory: pytest.TempPathFactory, copilot_binary: Path
+) -> tuple[Lab, Finished[str]]:
+    bare = Lab(tmp_path_factory.mktemp("bare") / "lab", copilot_binary, scenarios.honest_fix)
+    (run,) = bare.run()
+    return bare, run
+
+
 @pytest.mark.parametrize("name", TROUBLES)
 def test_a_daemon_in_trouble_changes_nothing_in_the_agents_run_and_no_call_is_lost(
-    make_lab: MakeLab, name: str
+    make_lab: MakeLab, run_without_us: tuple[Lab, Finished[str]], name: str
 ) -> None:
-    bare, lab = make_lab(scenarios.honest_fix), make_lab(scenarios.honest_fix)
-    (run_without,) = bare.run()
+    bare, run_without = run_without_us
+    lab = make_lab(scenarios.honest_fix)
     lab.install()
     with TROUBLES[name](lab.program):
         (run,) = lab.run()
@@ -408,22 +434,30 @@ def test_a_daemon_in_trouble_changes_nothing_in_the_agents_run_and_no_call_is_lo
 
 
 def test_a_daemon_in_trouble_costs_no_more_than_the_hooks_deadlines(make_lab: MakeLab) -> None:
-    labs = {name: make_lab(scenarios.greetings) for name in ("without us", "absent", "slow")}
-    seconds = {name: [] for name in labs}
+    labs = {name: make_lab(scenarios.greetings) for name in ("without us", "absent", "slow", "killed")}
+    seconds: dict[str, list[float]] = {name: [] for name in labs}
     for name, lab in labs.items():
         if name != "without us":
             lab.install()
-        with lab.server, TROUBLES.get(name, lambda _: nullcontext())(lab.program):
+        standing = {"absent": no_daemon_can_start, "slow": a_daemon_that_never_answers}.get(name)
+        with lab.server, standing(lab.program) if standing else nullcontext():
             lab.sandbox.run("Say hello.")  # the very first start makes files
             for _ in range(RUNS):
                 # A daemon that was slow is left alone for a while: each run is to meet it anew.
                 (lab.program.home / "daemon.slow").unlink(missing_ok=True)
+                if name == "killed":
+                    lab.program.start()
+                    lab.program.kill()
                 seconds[name].append(lab.sandbox.run("Say hello.").seconds)
 
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     # Start, prompt, stop and end of a session: the first one waits for the slow daemon, the others do not.
     hooks = 4
-    added = {"absent": hooks * COLD_DEADLINE_S, "slow": HOOK_DEADLINE_S + hooks * COLD_DEADLINE_S}
+    added = {
+        "absent": hooks * COLD_DEADLINE_S,
+        "slow": HOOK_DEADLINE_S + hooks * COLD_DEADLINE_S,
+        "killed": hooks * COLD_DEADLINE_S,
+    }
     for name, deadlines in added.items():
         assert medians[name] <= (medians["without us"] + deadlines) * ALLOWANCE
     told = ", ".join(f"{name} {median:.2f} s" for name, median in medians.items())
