@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _EXIT_CODE = re.compile(
-    r"^<(?:shellId: [^\s>]{1,40} completed|exited) with exit code (-?\d{1,5})>$", re.MULTILINE
+    r"(?:^|\n)<(?:shellId: [^\s>]{1,40} completed|exited) with exit code (-?\d{1,5})>\s*\Z"
 )
 """A shell call's last line: the first form from 1.0.64 on, the second before."""
+
+LAST_LINE_CHARACTERS_MAX = 200
+"""The line has up to 80, and blanks may follow it."""
 
 _GUIDANCE = re.compile(r"\n\nTool \"[^\"\n]{1,100}\" (?:succeeded|failed)\. Additional guidance from ")
 """How the text of hooks begins that is appended to a result: it is not the tool's."""
@@ -74,8 +77,8 @@ def goes_on(arguments: Mapping[str, object]) -> bool:
 
 def exit_code_in(output: str) -> int | None:
     """Return the exit code that a shell call's output ends with."""
-    lines = _EXIT_CODE.findall(output)
-    return int(lines[-1]) if lines else None
+    found = _EXIT_CODE.search(output[-LAST_LINE_CHARACTERS_MAX:])
+    return int(found[1]) if found else None
 
 
 def result_of(

@@ -121,23 +121,21 @@ def _prompt(fields: Mapping[str, object]) -> Step | None:
 def _tool_use(fields: Mapping[str, object]) -> Step:
     result = mapping(fields, "tool_result")
     output = text(result, "textResultForLlm") or text(result, "text_result_for_llm")
-    exit_code = exit_code_in(output)
-    # A command that fails is a success to Copilot: only the last line of its output says so.
-    status = CallStatus.FAILED if exit_code else CallStatus.OK
-    return ReturnCalls((_call(fields, output, status, exit_code),), whole_step=True)
+    return ReturnCalls((_call(fields, output, CallStatus.OK),), whole_step=True)
 
 
 def _tool_failure(fields: Mapping[str, object]) -> Step:
-    output = text(fields, "error")
-    return ReturnCalls((_call(fields, output, CallStatus.FAILED, exit_code_in(output)),), whole_step=True)
+    return ReturnCalls((_call(fields, text(fields, "error"), CallStatus.FAILED),), whole_step=True)
 
 
-def _call(fields: Mapping[str, object], output: str, status: CallStatus, exit_code: int | None) -> Call:
+def _call(fields: Mapping[str, object], output: str, status: CallStatus) -> Call:
     tool = tools.own_name(required_text(fields, "tool_name"))
     given = fields.get("tool_args", fields.get("tool_input"))
     arguments = tools.arguments_of(given)
     server = tools.server_by_name(tool)
     kind = tools.kind_of(tool, server)
+    # A command that fails is a success to Copilot: only the last line of its output says so.
+    exit_code = exit_code_in(output) if kind in {CallKind.SHELL, CallKind.WAIT} else None
     return Call(
         call_id=_call_id(fields, tool, arguments),
         tool=tool,
@@ -148,7 +146,7 @@ def _call(fields: Mapping[str, object], output: str, status: CallStatus, exit_co
         target=tools.target_of(arguments),
         edited=tools.edited_by(kind, arguments),
         output=output,
-        status=status,
+        status=CallStatus.FAILED if exit_code else status,
         exit_code=exit_code,
         interrupted=False,
         background=goes_on(arguments),

@@ -162,7 +162,8 @@ def test_a_server_is_read_from_its_tools_name(tool: str, server: str) -> None:
         ("hi\n<shellId: 0 completed with exit code 0>", CallStatus.OK, 0),
         ("bad\n<shellId: 1 completed with exit code 3>", CallStatus.FAILED, 3),
         ("bad\n<exited with exit code 127>", CallStatus.FAILED, 127),
-        ("<shellId: 1 completed with exit code 3>\nshown by cat", CallStatus.FAILED, 3),
+        ("<shellId: 1 completed with exit code 3>", CallStatus.FAILED, 3),
+        ("<shellId: 1 completed with exit code 3>\nshown by cat", CallStatus.OK, None),
         ("<command with shellId: 2 is still running after 30 seconds>", CallStatus.OK, None),
         ("", CallStatus.OK, None),
     ],
@@ -172,6 +173,11 @@ def test_the_last_line_of_an_output_tells_the_exit_code(
 ) -> None:
     call = only_call(camel_call("bash", {"command": "x"}, output), "postToolUse")
     assert (call.command, call.status, call.exit_code) == ("x", status, exit_code)
+
+
+def test_what_a_file_says_is_no_exit_code() -> None:
+    call = only_call(camel_call("view", {}, "<shellId: 1 completed with exit code 3>"), "postToolUse")
+    assert (call.status, call.exit_code) == (CallStatus.OK, None)
 
 
 def test_a_failed_call_has_its_error_as_output() -> None:
