@@ -84,6 +84,7 @@ class StartSession:
     Attributes:
         source: what the agent says of it.
         reassembles: whether the agent puts its context together anew each time, instead of replaying its log.
+        overlaps_prompt: whether the first prompt's hook runs beside this one, and may be heard before it.
 
     """
 
@@ -94,6 +95,7 @@ class StartSession:
     context_tokens: int | None = None
     cache_expired: bool | None = None
     reassembles: bool = False
+    overlaps_prompt: bool = False
 
     @property
     def begins_anew(self) -> bool:

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 SAME_CONTENT_WITHIN_S = 2.0
 """Two registrations of one hook start together; a person does not send one prompt twice within this time."""
 
+PROMPT_BEFORE_START_S_MAX = 5.0
+"""The hooks of a start and of its prompt begin within 0.1 s; each is told within its deadline of a second."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -204,7 +207,7 @@ class _Handling:
             return Outcome(session, self._give_facts(session, step))
         if self._is_repeated(session, self._content_of_start(step)):
             return Outcome(None, NOTHING, dropped="the same start came through another registration")
-        if step.source != "compact":
+        if step.source != "compact" and not (step.overlaps_prompt and self._has_just_been_prompted(session)):
             self._end_turn(session, "no_stop")
         self._trigger(
             session,
@@ -217,6 +220,10 @@ class _Handling:
             limits=self._rules.limits.to_json(),
         )
         return Outcome(session, self._give_facts(session, step))
+
+    def _has_just_been_prompted(self, session: Session) -> bool:
+        turn, at = session.turn, self._delivery.at.timestamp()
+        return turn.is_open and not turn.calls and abs(at - turn.started_at) <= PROMPT_BEFORE_START_S_MAX
 
     def _give_facts(self, session: Session, step: StartSession) -> Decision:
         if step.reassembles and session.first_facts.text:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tokeneconomizer.hosts.claude_code import pruning as claude_code
 from tokeneconomizer.hosts.codex import pruning as codex
 from tokeneconomizer.hosts.copilot import pruning as copilot
+from tokeneconomizer.hosts.copilot import trust as copilot_trust
 from tokeneconomizer.hosts.opencode import pruning as opencode
 from tokeneconomizer.hosts.pi import pruning as pi
 from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, COPILOT, OPENCODE, PI
@@ -34,7 +35,7 @@ AGENT_FOLDERS = {
 
 TRUST: dict[str, tuple[str, Callable[[bytes, Iterable[str]], bool]]] = {
     CODEX: ("config.toml", codex.is_trusted),
-    COPILOT: ("config.json", copilot.is_trusted),
+    COPILOT: (copilot_trust.CONFIG_NAME, copilot_trust.trusts),
     PI: ("trust.json", pi.is_trusted),
 }
 """The user's file that says which folders are trusted; Claude Code and opencode read a checkout's unasked."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.claude_code import host as claude_code
 from tokeneconomizer.hosts.codex import host as codex
+from tokeneconomizer.hosts.copilot import host as copilot
 
 if TYPE_CHECKING:
     from tokeneconomizer.hosts.host import Host
@@ -13,4 +14,5 @@ if TYPE_CHECKING:
 HOSTS: dict[str, Host] = {
     claude_code.NAME: claude_code,
     codex.NAME: codex,
+    copilot.NAME: copilot,
 }

@@ -16,7 +16,7 @@ from eventsourcing.domain import Aggregate
 from eventsourcing.persistence import PersistenceError
 
 from tokeneconomizer.domain import session_events as happened
-from tokeneconomizer.domain.commands import OpenTurn
+from tokeneconomizer.domain.commands import OpenTurn, StartSession
 from tokeneconomizer.domain.ending import account_again, archive_silent
 from tokeneconomizer.domain.guard.envelope import with_envelope
 from tokeneconomizer.domain.handle import Rules, handle
@@ -115,6 +115,8 @@ class Surroundings:
         hides_hints: whether a session's agent hides messages from its user.
         may_give_facts: whether an agent's sessions in a place are given facts.
         accounting: how the ended turns of a host are accounted.
+        keep_first_facts: told the host, the session and the facts that it was given at its start, or an empty
+            text, where its agent will ask for them again.
 
     """
 
@@ -123,6 +125,7 @@ class Surroundings:
     hides_hints: Callable[[HookCommand], bool]
     may_give_facts: Callable[[str, Place], bool] = lambda _host, _place: False
     accounting: Callable[[str], Accounting | None] = lambda _host: None
+    keep_first_facts: Callable[[str, str, str], None] = lambda _host, _session, _text: None
 
 
 class _WholeOrForgotten:
@@ -197,6 +200,8 @@ class Application:
             is_gated = any(isinstance(event, happened.GateFired) for event in outcome.session.pending_events)
             events = len(outcome.session.pending_events)
             self._store.save(outcome.session)
+        if isinstance(command.step, StartSession) and command.step.reassembles:
+            self._keep_first_facts(outcome.session)
         if is_gated:
             self._gated.append(stream_id)
         self._snapshot_when_due(outcome.session)
@@ -244,6 +249,8 @@ class Application:
                     reason=reason,
                 )
             self._store.save(session)
+        if any(event.topic == happened.FactsInjected.TOPIC for event in said):
+            self._keep_first_facts(session)
 
     def calls_missed(self, key: SessionKey, turn: LoggedTurn) -> int:
         """Store what an agent's log tells of a turn that is over and no hook did; return how many calls."""
@@ -352,6 +359,9 @@ class Application:
         """Return the policies last stored for a host, by `policy_name`."""
         setup = self._find(Setup, Setup.create_id(host))
         return {} if setup is None else dict(setup.policies)
+
+    def _keep_first_facts(self, session: Session) -> None:
+        self._surroundings.keep_first_facts(session.host, session.session_id, session.first_facts.text)
 
     def _setup(self, host: str, at: datetime) -> Setup:
         found = self._find(Setup, Setup.create_id(host))

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.commands import ENDS_OPEN_TURN, EndTurn, ReturnCalls, StartCall
 from tokeneconomizer.domain.digests import Hasher
+from tokeneconomizer.hosts.copilot import log as copilot_log
+from tokeneconomizer.hosts.log_format import AgentHomes
+from tokeneconomizer.hosts.recognise import COPILOT
 from tokeneconomizer.hosts.table import HOSTS
 from tokeneconomizer.scheduler.accounting_hosts import AccountingHosts
 from tokeneconomizer.scheduler.application import Application, Surroundings, User
 from tokeneconomizer.scheduler.envelopes import Envelopes
 from tokeneconomizer.scheduler.fact_policy import FactPolicy
 from tokeneconomizer.scheduler.foreign_files import end_of
+from tokeneconomizer.scheduler.given_facts import GivenFacts
 from tokeneconomizer.scheduler.live_configuration import LiveConfiguration
 from tokeneconomizer.scheduler.places import CEILING_VARIABLE, place_of
 from tokeneconomizer.scheduler.store import EventStore
@@ -75,6 +79,7 @@ def build(
     ceilings = os.environ.get(CEILING_VARIABLE, "")
     configuration = LiveConfiguration(home.config, log)
     envelopes = Envelopes()
+    unnamed = UnnamedLogs(Path.home(), environments)
     facts = FactPolicy(configuration, AgentTrust(environments).trusts)
     store = EventStore(home.events, key)
     application = Application(
@@ -83,15 +88,42 @@ def build(
         configuration,
         Surroundings(
             place_of=lambda folder: place_of(folder, user_home, ceilings),
-            settled=settled,
+            settled=lambda command, open_turn: settled(unnamed.named_in(command, open_turn), open_turn),
             hides_hints=hides_hints,
             may_give_facts=lambda host, place: not facts.refusal(host, place),
             accounting=AccountingHosts(Path.home(), environments).of,
+            keep_first_facts=GivenFacts(home).keep,
         ),
         User(user_home, os.environ.get("LC_ALL") or os.environ.get("LANG", "")),
         envelopes,
     )
     return Parts(store, application, configuration, envelopes, facts)
+
+
+@dataclass(frozen=True, slots=True)
+class UnnamedLogs:
+    """
+    Knows the logs that an agent's hooks do not name: Copilot's name neither their log nor their turn.
+
+    Args:
+        home: the user's home.
+        environments: by agent, the variables that its hooks handed over.
+
+    """
+
+    home: Path
+    environments: Mapping[str, Mapping[str, str]]
+
+    def named_in(self, command: HookCommand, open_turn: OpenTurn) -> HookCommand:
+        """Return the command with the path of its session's log, and the turn to be looked for there."""
+        key = command.key
+        if key.host != COPILOT or Path(key.session_id).name != key.session_id:
+            return command
+        homes = AgentHomes(self.home, self.environments.get(COPILOT, {}))
+        path = command.transcript or str(copilot_log.path_of(key.session_id, homes))
+        goes_on = isinstance(command.step, ReturnCalls | EndTurn)
+        turn = key.agent_id or (open_turn.prompt_id if goes_on else "")
+        return replace(command, transcript=path, running_turn=turn)
 
 
 def settled(command: HookCommand, open_turn: OpenTurn) -> HookCommand:

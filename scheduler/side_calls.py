@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 from tokeneconomizer.domain.errors import SideCallFailed
 from tokeneconomizer.hosts.claude_code import side_call as claude_code
 from tokeneconomizer.hosts.codex import side_call as codex
+from tokeneconomizer.hosts.copilot import side_call as copilot
 from tokeneconomizer.hosts.log_format import AgentHomes
-from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX
+from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, COPILOT
 from tokeneconomizer.hosts.side_call import MARK, Answer
 from tokeneconomizer.scheduler.child import LOWEST_PRIORITY
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 CALLERS: Mapping[str, SideCaller] = {
     CLAUDE_CODE: claude_code,
     CODEX: codex,
+    COPILOT: copilot,
 }
 """The agents that can be asked, by name."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.console.installations.claude_code import ClaudeCode
 from tokeneconomizer.console.installations.codex import Codex
+from tokeneconomizer.console.installations.copilot import Copilot
 
 if TYPE_CHECKING:
     from tokeneconomizer.console.installations.shape import Installation
@@ -13,5 +14,6 @@ if TYPE_CHECKING:
 INSTALLATIONS: dict[str, type[Installation]] = {
     ClaudeCode.NAME: ClaudeCode,
     Codex.NAME: Codex,
+    Copilot.NAME: Copilot,
 }
 """By name, in the order in which they are told."""

@@ -13,9 +13,14 @@ if TYPE_CHECKING:
 
 CLAUDE_CODE = "claude_code"
 CODEX = "codex"
-# Starts that are given facts: on resume and fork the agent replays its own log, and they stand there already.
-SOURCES = {CLAUDE_CODE: ("startup", "clear", "compact"), CODEX: ("startup", "clear", "compact")}
-# The daemon's own limit is less than half of it, the agent's is 10,000 characters.
+COPILOT = "copilot"
+# A start of these kinds is given the newest facts; after others the agent has, or is given, its first ones.
+SOURCES = {
+    CLAUDE_CODE: ("startup", "clear", "compact"),
+    CODEX: ("startup", "clear", "compact"),
+    COPILOT: ("new", "startup"),
+}
+# The daemon's own limit is less than half of it, the agents' is 10,000 characters.
 BLOCK_BYTES_MAX = 9_000
 # A line for each checkout in which an agent has worked: thousands.
 STARTS_BYTES_MAX = 4 * 1024 * 1024
@@ -23,16 +28,33 @@ STARTS_BYTES_MAX = 4 * 1024 * 1024
 
 def reply_to(call: "Call") -> bytes:
     """Return the reply that gives a start its facts; empty where there are none, or it is no such start."""
-    if call.event != "SessionStart" or call.host not in SOURCES:
+    if call.event not in ("SessionStart", "sessionStart"):
         return b""
     payload = json.loads(b"".join(call.chunks))
-    if payload.get("source") not in SOURCES[call.host] or payload.get("agent_id"):
+    # As `recognise.py` has it: Copilot also runs the hooks that are registered for Claude Code.
+    host = COPILOT if "timestamp" in payload else call.host
+    if host not in SOURCES or payload.get("agent_id") or payload.get("agentId"):
         return b""
-    text = _block_for(os.path.realpath(payload["cwd"]), call.host)
-    if not text:
-        return b""
+    if payload.get("source") in SOURCES[host]:
+        text = _block_for(os.path.realpath(payload["cwd"]), host)
+    else:
+        text = _given_before(payload.get("sessionId") or payload.get("session_id"), host)
+    return _reply(text, host) if text else b""
+
+
+def _reply(text: str, host: str) -> bytes:
+    if host == COPILOT:
+        return json.dumps({"additionalContext": text}, ensure_ascii=False).encode()
     output = {"hookEventName": "SessionStart", "additionalContext": text}
     return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False).encode()
+
+
+def _given_before(session_id: object, host: str) -> str:
+    """Return what the session was given at its first start, if its agent needs to be given it again."""
+    if host != COPILOT or not isinstance(session_id, str) or os.path.basename(session_id) != session_id:
+        return ""
+    with open(os.path.join("cache", "given", host, session_id), "rb") as file:
+        return file.read(BLOCK_BYTES_MAX).decode()
 
 
 def _block_for(folder: str, host: str) -> str:

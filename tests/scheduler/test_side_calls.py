@@ -195,7 +195,3 @@ def test_an_agent_that_cannot_be_asked_is_told_before_anything_is_started(
 ) -> None:
     with pytest.raises(SideCallFailed, match=words):
         SideCalls(environments, callers).ready(HOST, Question("", ""))
-
-
-def test_these_agents_can_be_asked() -> None:
-    assert {"claude_code", "codex"} <= set(side_calls.CALLERS)

@@ -70,6 +70,7 @@ class Asked:
     gives_facts: bool = False
     checkout: str = ""
     repository: str = REPOSITORY
+    first_facts: list[tuple[str, str, str]] = field(default_factory=list)
 
     def place_of(self, folder: str) -> Place:
         self.places.append(folder)
@@ -107,6 +108,7 @@ class Workbench:
                 self.asked.settled,
                 self.asked.answer_hides_hints,
                 self.asked.may_give_facts,
+                keep_first_facts=lambda *told: self.asked.first_facts.append(told),
             ),
             User("/home/dev", locale),
             self.envelopes,
