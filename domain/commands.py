@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.domain.accounting.told import NOTHING_TOLD, ToldContext
+
 if TYPE_CHECKING:
     from datetime import datetime
 
     from tokeneconomizer.domain.digests import Call
+    from tokeneconomizer.domain.prune_evidence import OfferedTool
 
 
 class PromptKind(StrEnum):
@@ -138,9 +141,10 @@ class ReturnCalls:
 
 @dataclass(frozen=True, slots=True)
 class EndTurn:
-    """The agent stopped, or failed with an error of the named class."""
+    """The agent stopped, or failed with an error of the named class, and may tell of its context."""
 
     reason: str
+    told: ToldContext = NOTHING_TOLD
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +182,8 @@ class HookCommand:
         unheard: calls of the turn that is open until now, from the agent's own log, of which no hook told.
         running_turn: the agent's own id of the turn that this belongs to, where calls have no hook of their
             own and are to be looked for in the agent's log while it runs; else empty.
+        offered: the tools that the agent offers the model in this checkout, where it tells them and they are
+            new or changed.
 
     """
 
@@ -188,3 +194,4 @@ class HookCommand:
     step: Step | None
     unheard: tuple[Call, ...] = ()
     running_turn: str = ""
+    offered: tuple[OfferedTool, ...] = ()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokeneconomizer.hosts.claude_code import host as claude_code
 from tokeneconomizer.hosts.codex import host as codex
 from tokeneconomizer.hosts.copilot import host as copilot
+from tokeneconomizer.hosts.pi import host as pi
 
 if TYPE_CHECKING:
     from tokeneconomizer.hosts.host import Host
@@ -15,4 +16,5 @@ HOSTS: dict[str, Host] = {
     claude_code.NAME: claude_code,
     codex.NAME: codex,
     copilot.NAME: copilot,
+    pi.NAME: pi,
 }

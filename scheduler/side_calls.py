@@ -22,7 +22,8 @@ from tokeneconomizer.hosts.claude_code import side_call as claude_code
 from tokeneconomizer.hosts.codex import side_call as codex
 from tokeneconomizer.hosts.copilot import side_call as copilot
 from tokeneconomizer.hosts.log_format import AgentHomes
-from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, COPILOT
+from tokeneconomizer.hosts.pi import side_call as pi
+from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, COPILOT, PI
 from tokeneconomizer.hosts.side_call import MARK, Answer
 from tokeneconomizer.scheduler.child import LOWEST_PRIORITY
 
@@ -35,6 +36,7 @@ CALLERS: Mapping[str, SideCaller] = {
     CLAUDE_CODE: claude_code,
     CODEX: codex,
     COPILOT: copilot,
+    PI: pi,
 }
 """The agents that can be asked, by name."""
 

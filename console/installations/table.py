@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokeneconomizer.console.installations.claude_code import ClaudeCode
 from tokeneconomizer.console.installations.codex import Codex
 from tokeneconomizer.console.installations.copilot import Copilot
+from tokeneconomizer.console.installations.pi import Pi
 
 if TYPE_CHECKING:
     from tokeneconomizer.console.installations.shape import Installation
@@ -15,5 +16,6 @@ INSTALLATIONS: dict[str, type[Installation]] = {
     ClaudeCode.NAME: ClaudeCode,
     Codex.NAME: Codex,
     Copilot.NAME: Copilot,
+    Pi.NAME: Pi,
 }
 """By name, in the order in which they are told."""

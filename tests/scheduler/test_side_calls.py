@@ -16,7 +16,6 @@ import pytest
 from tokeneconomizer.domain.errors import SideCallFailed
 from tokeneconomizer.hosts.hook import te_hook_core
 from tokeneconomizer.hosts.side_call import MARK, NO_LEFTOVERS, Answer, CommandLine, Leftovers, Question
-from tokeneconomizer.scheduler import side_calls
 from tokeneconomizer.scheduler.side_calls import SideCalls
 
 if TYPE_CHECKING:
