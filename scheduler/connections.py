@@ -62,10 +62,29 @@ class Connection:
         self._may_block_until = now + AT_ONCE_S
         self._deadline = now + seconds_max
         self._is_patient = False
+        self._given_back = b""
 
     def allow(self, seconds_max: float) -> None:
         """Give the client so much time from now on."""
         self._deadline = self._loop.time() + seconds_max
+
+    def give_back(self, data: bytes) -> None:
+        """Have it received once more: it belongs to what comes next."""
+        self._given_back = data + self._given_back
+
+    async def has_more(self) -> bool:
+        """Wait for the client's next request, however long it takes; tell whether one comes."""
+        await self._be_patient()
+        # Others come in between, also when this client never stops sending.
+        await asyncio.sleep(0)
+        with suppress(OSError):
+            self._given_back = self._given_back or await self._loop.sock_recv(self._socket, CHUNK_BYTES)
+        return bool(self._given_back)
+
+    def end(self) -> None:
+        """Let nothing come any more; who waits for it goes on."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     async def receive(self) -> bytes:
         """
@@ -76,6 +95,9 @@ class Connection:
             TimeoutError: the client's time is over.
 
         """
+        if self._given_back:
+            data, self._given_back = self._given_back, b""
+            return data
         data = self._received_at_once()
         if data is None:
             await self._be_patient()
@@ -126,6 +148,37 @@ class Connection:
             await _go_on_in_a_task()
 
 
+class Kept:
+    """
+    Connections whose clients go on asking, kept open between two requests.
+
+    Args:
+        number_max: how many; the clients beyond them connect anew for each request.
+
+    """
+
+    def __init__(self, number_max: int) -> None:
+        self._number_max = number_max
+        self._idle: set[Connection] = set()
+        self._is_closed = False
+
+    async def has_more(self, connection: Connection) -> bool:
+        """Wait for the next request; tell whether it comes."""
+        if self._is_closed or len(self._idle) >= self._number_max:
+            return False
+        self._idle.add(connection)
+        try:
+            return await connection.has_more()
+        finally:
+            self._idle.discard(connection)
+
+    def close(self) -> None:
+        """Hang up on all that wait, and keep none any more."""
+        self._is_closed = True
+        for connection in self._idle:
+            connection.end()
+
+
 class Listener:
     """
     Accepts connections at a path and lets each be served.
@@ -134,12 +187,19 @@ class Listener:
         path: of the socket; one that a dead process left there is replaced.
         serve: serves one connection; it waits for its `Connection` alone, raises nothing and hangs up in the
             end.
+        closes: called when nobody is accepted any more.
 
     """
 
-    def __init__(self, path: str, serve: Callable[[socket.socket], Coroutine[None, None, None]]) -> None:
+    def __init__(
+        self,
+        path: str,
+        serve: Callable[[socket.socket], Coroutine[None, None, None]],
+        closes: Callable[[], None] = lambda: None,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._serve = serve
+        self._closes = closes
         self._tasks: set[asyncio.Task[None]] = set()
         with suppress(FileNotFoundError):
             if stat.S_ISSOCK(os.stat(path).st_mode):  # noqa: PTH116 - a bare name, relative on purpose
@@ -159,6 +219,7 @@ class Listener:
         if self._socket.fileno() >= 0:
             self._loop.remove_reader(self._socket)
             self._socket.close()
+            self._closes()
 
     async def wait_closed(self) -> None:
         """Wait until the replies on their way are sent."""

@@ -1,5 +1,7 @@
 """
-The daemon's socket: one request per connection, answered in the order of arrival by one thread.
+The daemon's socket: requests, answered in the order of arrival by one thread.
+
+A hook client makes a connection for its one request; a bridge, which lives in its agent's process, keeps one.
 
 Between two requests nothing else writes events, so that each session's calls are stored one after the other.
 """
@@ -10,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.hook import wire
-from tokeneconomizer.scheduler.connections import Connection, Listener
+from tokeneconomizer.scheduler.connections import Connection, Kept, Listener
 from tokeneconomizer.scheduler.hook_calls import HookCall, HookReply, empty_reply
 from tokeneconomizer.scheduler.spool import flag
 from tokeneconomizer.scheduler.store_trouble import StoreFailing
@@ -30,6 +32,9 @@ REQUEST_S_MAX = 5.0
 
 CONFIRMATION_S_MAX = 2.0
 """The hook client confirms within a millisecond of writing; an agent that reads late gets two seconds."""
+
+KEPT_CONNECTIONS_MAX = 100
+"""One for each process of an agent with a bridge; the usual limit of open files is 1024."""
 
 SOCKET_NAME = "daemon.sock"
 """Bound by its bare name from within the home: a Unix socket's path may have about 104 bytes only."""
@@ -71,16 +76,21 @@ class Server:
     def __init__(self, speaker: Speaker, log: structlog.stdlib.BoundLogger) -> None:
         self._speaker = speaker
         self._log = log
+        self._kept = Kept(KEPT_CONNECTIONS_MAX)
 
     async def listen(self) -> Listener:
         """Bind the socket in the working folder, which is the home."""
-        return Listener(SOCKET_NAME, self._serve)
+        return Listener(SOCKET_NAME, self._serve, self._kept.close)
 
     async def _serve(self, accepted: socket.socket) -> None:
         connection = Connection(accepted, REQUEST_S_MAX)
         try:
-            header, environment, payload = await _read_request(connection)
-            await self._answer(header, environment, payload, connection)
+            goes_on = True
+            while goes_on:
+                connection.allow(REQUEST_S_MAX)
+                header, environment, payload = await _read_request(connection)
+                await self._answer(header, environment, payload, connection)
+                goes_on = header.kind == "bridge" and await self._kept.has_more(connection)
         except OSError as error:
             self._log.warning("request incomplete", error=type(error).__name__)
         except wire.WireError as error:
@@ -96,7 +106,7 @@ class Server:
     async def _answer(
         self, header: Header, environment: bytes, payload: bytes, connection: Connection
     ) -> None:
-        if header.kind in {"hook", "oversize"}:
+        if header.kind in {"hook", "bridge", "oversize"}:
             if environment:
                 self._speaker.keep_environment(flag(header.host), wire.parse_environment(environment))
             reply = self._hook_reply(header, payload)
@@ -129,10 +139,13 @@ class Server:
         """Wait until the hook client says that the agent has the whole reply; else take back what it said."""
         connection.allow(CONFIRMATION_S_MAX)
         try:
-            confirmed = (await connection.receive()).startswith(wire.CONFIRMATION)
+            answer = await connection.receive()
         except OSError:
-            confirmed = False
-        if not confirmed:
+            answer = b""
+        if answer.startswith(wire.CONFIRMATION):
+            connection.give_back(answer.removeprefix(wire.CONFIRMATION))
+        else:
+            connection.end()
             self._speaker.calls.not_delivered(reply, "the hook client did not confirm")
 
 
@@ -148,4 +161,6 @@ async def _read_request(connection: Connection) -> tuple[Header, bytes, bytes]:
         chunks.append(await connection.receive())
         missing -= len(chunks[-1])
     whole = b"".join(chunks)
-    return header, whole[end:payload_start], whole[payload_start : payload_start + header.payload_length]
+    payload_end = payload_start + header.payload_length
+    connection.give_back(whole[payload_end:])
+    return header, whole[end:payload_start], whole[payload_start:payload_end]

@@ -17,7 +17,8 @@ REPLY_BYTES_MAX = 1024 * 1024
 # The longest possible request or spool header takes about 220: a reader may stop looking for its end here.
 HEADER_BYTES_MAX = 512
 
-KINDS = ("hook", "oversize", "status", "stop", "command")
+# `bridge` is a hook's call on a connection that stays open for the next one.
+KINDS = ("hook", "bridge", "oversize", "status", "stop", "command")
 # In place of a host, event or via that is missing or not a plain name.
 ABSENT = "-"
 # The client sends it once the whole reply is on the agent's pipe.

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("console", "domain", "hosts", "projections", "scheduler", "writers")
-DATA_SUFFIXES = {".jsonl", ".typed"}
+DATA_SUFFIXES = {".jsonl", ".ts", ".typed"}
 
 BUILD = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
 

@@ -30,6 +30,8 @@ LAUNCHER = Path(__file__).resolve().parents[2] / "hosts" / "hook" / "launcher.py
 PATIENCE_S = 30
 """Long enough for a loaded machine; a test that works never waits for it."""
 
+Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
 LONG = "a folder with a long name " * 8
 VERSION = "9.8.7"
 
@@ -357,3 +359,100 @@ def test_a_stale_socket_is_replaced(bench: Workbench) -> None:
     served(bench, talk)
     assert bench.home.socket.exists()
     served(bench, talk)
+
+
+async def say(stream: Stream, payload: bytes, *, then: bytes = b"") -> bytes:
+    """Ask on a bridge's connection; `then` goes with the next request."""
+    reader, writer = stream
+    writer.write(request(payload, kind="bridge"))
+    line = await reader.readline()
+    reply = await reader.readexactly(wire.parse_reply_header(line).reply_length) if line else b""
+    writer.write(then)
+    return reply
+
+
+def test_a_bridge_asks_again_and_again_on_its_connection(bench: Workbench) -> None:
+    steps = [payload for number in range(FAILED_REPEATS + 1) for payload in hooks.failing_step(f"c-{number}")]
+
+    async def talk(serving: Serving) -> None:
+        stream = await asyncio.open_unix_connection(SOCKET_NAME)
+        replies = [await say(stream, payload) for payload in steps[: 2 * FAILED_REPEATS - 1]]
+        assert set(replies) == {b"{}"}
+        redirect = await say(stream, steps[2 * FAILED_REPEATS - 1], then=wire.CONFIRMATION)
+        assert b"has failed 3 times" in redirect
+        assert await say(stream, steps[2 * FAILED_REPEATS]) == b"{}"
+        await until(lambda: serving.answered == 2 * FAILED_REPEATS + 1)
+        stream[1].close()
+
+    served(bench, talk)
+    assert bench.topics().count("redirected") == 1
+    assert "delivery_failed" not in bench.topics()
+    assert bench.warnings() == []
+
+
+def test_a_bridge_that_does_not_confirm_is_hung_up_on_and_told_again(bench: Workbench) -> None:
+    asked = redirecting(bench).replace(b"TE1 hook", b"TE1 bridge")
+
+    async def talk(_serving: Serving) -> None:
+        reader, writer = await asyncio.open_unix_connection(SOCKET_NAME)
+        writer.write(asked)
+        await reader.readline()
+        writer.write(request(hooks.prompt("too soon"), kind="bridge"))
+        assert (await reader.read()).endswith(b"}")
+        writer.close()
+
+    served(bench, talk)
+    assert bench.topics()[-1] == "delivery_failed"
+
+
+def test_a_kept_connection_that_says_nothing_keeps_nobody_waiting(bench: Workbench) -> None:
+    async def talk(_serving: Serving) -> None:
+        streams = [await asyncio.open_unix_connection(SOCKET_NAME) for _ in range(3)]
+        for number, stream in enumerate(streams):
+            assert await say(stream, hooks.prompt(f"bridge {number}")) == b"{}"
+        assert await ask(request(hooks.prompt("a hook's"))) == b"{}"
+        assert await say(streams[0], hooks.prompt("once more")) == b"{}"
+        for _, writer in streams:
+            writer.close()
+
+    served(bench, talk)
+    assert bench.topics().count("prompt_submitted") == 5
+    assert bench.warnings() == []
+
+
+def test_the_end_of_the_server_hangs_up_on_kept_connections(bench: Workbench) -> None:
+    streams: list[Stream] = []
+
+    async def talk(_serving: Serving) -> None:
+        streams.append(await asyncio.open_unix_connection(SOCKET_NAME))
+        await say(streams[0], hooks.prompt("go on"))
+
+    async def run() -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            async with Serving(bench).listening():
+                await talk(Serving(bench))
+            reader, writer = streams[0]
+            assert await reader.read() == b""
+            writer.close()
+            await writer.wait_closed()
+
+    asyncio.run(run())
+
+
+def test_beyond_so_many_bridges_each_request_has_its_own_connection(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "KEPT_CONNECTIONS_MAX", 1)
+
+    async def talk(_serving: Serving) -> None:
+        first = await asyncio.open_unix_connection(SOCKET_NAME)
+        await say(first, hooks.prompt("kept"))
+        second = await asyncio.open_unix_connection(SOCKET_NAME)
+        assert await say(second, hooks.prompt("not kept")) == b"{}"
+        assert await second[0].read() == b""
+        assert await say(first, hooks.prompt("still kept")) == b"{}"
+        for _, writer in (first, second):
+            writer.close()
+
+    served(bench, talk)
+    assert bench.topics().count("prompt_submitted") == 3

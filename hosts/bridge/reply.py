@@ -1,0 +1,26 @@
+"""What the daemon says to a bridge, which puts it into its agent's own ways."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokeneconomizer.domain.decisions import Decision
+
+
+def encode(_event: str, decision: Decision) -> bytes:
+    """Return the reply's bytes; see `hosts.host.Host.encode`."""
+    said = {"context": decision.context, "hint": decision.hint}
+    return json.dumps({name: text for name, text in said.items() if text}, ensure_ascii=False).encode(
+        "utf-8", "replace"
+    )
+
+
+def context_in(reply: bytes) -> str:
+    """Return the context in a reply; see `hosts.host.Host.context_in`."""
+    try:
+        context = json.loads(reply)["context"]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return context if isinstance(context, str) else ""
