@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.claude_code import host as claude_code
+from tokeneconomizer.hosts.opencode import host as opencode
 
 if TYPE_CHECKING:
     from tokeneconomizer.hosts.host import Host
 
-HOSTS: dict[str, Host] = {claude_code.NAME: claude_code}
+HOSTS: dict[str, Host] = {claude_code.NAME: claude_code, opencode.NAME: opencode}
+"""What a hook call of each means; see `hosts.host.Host`."""

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 from tokeneconomizer.domain.errors import SideCallFailed
 from tokeneconomizer.hosts.claude_code import side_call as claude_code
 from tokeneconomizer.hosts.log_format import AgentHomes
-from tokeneconomizer.hosts.recognise import CLAUDE_CODE
+from tokeneconomizer.hosts.opencode import side_call as opencode
+from tokeneconomizer.hosts.recognise import CLAUDE_CODE, OPENCODE
 from tokeneconomizer.hosts.side_call import MARK, Answer
 from tokeneconomizer.scheduler.child import LOWEST_PRIORITY
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.hosts.side_call import CommandLine, Leftovers, Question, SideCaller
 
-CALLERS: Mapping[str, SideCaller] = {CLAUDE_CODE: claude_code}
+CALLERS: Mapping[str, SideCaller] = {CLAUDE_CODE: claude_code, OPENCODE: opencode}
 """The agents that can be asked, by name."""
 
 SIDE_CALL_S_MAX = 60.0

@@ -18,3 +18,8 @@ def hook_words() -> list[str]:
 def te_words() -> list[str]:
     """Return the command that runs `te` with this interpreter, wherever it is called from."""
     return [sys.executable, "-I", "-m", "tokeneconomizer.console.main"]
+
+
+def daemon_words() -> list[str]:
+    """Return the command that starts the daemon with this interpreter."""
+    return [sys.executable, "-I", "-m", "tokeneconomizer.scheduler.daemon"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.console.installations.claude_code import ClaudeCode
+from tokeneconomizer.console.installations.opencode import OpenCode
 
 if TYPE_CHECKING:
     from tokeneconomizer.console.installations.shape import Installation
 
-INSTALLATIONS: dict[str, type[Installation]] = {ClaudeCode.NAME: ClaudeCode}
+INSTALLATIONS: dict[str, type[Installation]] = {ClaudeCode.NAME: ClaudeCode, OpenCode.NAME: OpenCode}
 """By name, in the order in which they are told."""

@@ -52,6 +52,7 @@ ABORTED = "MessageAbortedError"
 USERS_COMMAND = "The following tool was executed by the user"
 """Stands in the place of a prompt when the user ran a command (`!ls`) in the session."""
 
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of a message, and the line that it stands on; None where it is damaged."""

@@ -1,4 +1,4 @@
-"""Nothing of opencode's log is read while it works: its hooks tell of every call how it ended, also of refused ones."""
+"""Nothing of opencode's log is read while it works: its hooks tell how every call ended, refused or not."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """
 What our plugin tells of opencode, decoded (hooks of 1.18.33).
 
-A payload is what opencode hands to a hook, under that hook's name, without what nobody needs; beside it `folder`,
-where the agent works, and `parent`, the session that a sub-agent works for. `session.resumed` alone is no event
-of opencode: with it the plugin names a session that an earlier process began.
+A payload is what opencode hands to a hook, under that hook's name, without what nobody needs; beside it
+`folder`, where the agent works, and `parent`, the session that a sub-agent works for. `session.resumed` alone
+is no event of opencode: with it the plugin names a session that an earlier process began.
 
 A sub-agent has a session of its own here, as in the log, and its prompt was written by its parent.
 """
