@@ -108,6 +108,8 @@ class Sessions {
   private readonly lookUp: (sessionID: string) => Promise<Foreign>;
   private readonly loadedAt = Date.now();
   private readonly known = new Map<string, Session>();
+  /** The tools that requests are made with, until that is told: with the next call. */
+  offered: Foreign[] = [];
 
   /** `lookUp` asks opencode for a session's own record. */
   constructor(bridge: Bridge, folder: string, lookUp: (sessionID: string) => Promise<Foreign>) {
@@ -198,21 +200,24 @@ class Sessions {
     void this.tell("chat.message", sessionID, payload);
   }
 
-  /** What the system prompt of a request is to end with. */
-  async factsOf(sessionID: string): Promise<string> {
+  /** The session as a request finds it: from now on its facts stay. */
+  async atRequest(sessionID: string): Promise<Session> {
     const session = await this.begin(sessionID);
     session.isFixed = true;
-    return session.facts;
+    return session;
   }
 
   /** A call that came back. */
   async returned(call: Foreign, result: Foreign, hint: (text: string) => void): Promise<void> {
     const { tool, sessionID, callID } = call;
     await this.begin(sessionID);
+    const tools = this.offered.length > 0 ? { tools: this.offered } : {};
+    this.offered = [];
     const input = { tool, sessionID, callID, args: cutArguments(call.args ?? {}) };
     const metadata = result?.metadata && "exit" in result.metadata ? { exit: result.metadata.exit } : {};
     const output = { output: cut(textOf(result)), metadata };
-    await this.tell("tool.execute.after", sessionID, { name: "tool.execute.after", input, output }, (said) => {
+    const payload = { name: "tool.execute.after", input, output, ...tools };
+    await this.tell("tool.execute.after", sessionID, payload, (said) => {
       if (said.context) addTo(result, said.context);
       if (said.hint) hint(said.hint);
     });
@@ -273,24 +278,25 @@ async function server(input: Foreign): Promise<Foreign> {
     "chat.message": quietly(({ sessionID }: Foreign, output: Foreign) =>
       sessions.prompt(sessionID, output.message, output.parts),
     ),
-    "experimental.chat.system.transform": quietly(async ({ sessionID }: Foreign, { system }: Foreign) => {
+    "experimental.chat.system.transform": quietly(async ({ sessionID, model }: Foreign, { system }: Foreign) => {
       if (typeof sessionID !== "string" || String(system[0]).startsWith(TITLE_PROMPT)) return;
-      const facts = await sessions.factsOf(sessionID);
-      if (facts !== "") system.push(facts);
+      const session = await sessions.atRequest(sessionID);
+      if (session.facts !== "") system.push(session.facts);
+      void hooks.list(session, model).catch(() => {});
     }),
     "tool.execute.after": quietly((call: Foreign, result: Foreign) =>
       sessions.returned(call, result, (text) => hooks.hint(text)),
     ),
-    "tool.definition": quietly(({ toolID }: Foreign) => void hooks.tools.add(toolID)),
+    "tool.definition": quietly(({ toolID }: Foreign) => hooks.defined(toolID)),
     dispose: quietly(() => sessions.end()),
   };
 }
 
 /** What 1.x tells by events, and how its user and its model are spoken to beside a tool's result. */
 class Hooks1 {
-  /** The tools that requests were made with. */
-  readonly tools = new Set<string>();
-  private toldTools = "";
+  /** The tools of the requests so far. */
+  private readonly tools = new Set<string>();
+  private listedTools = "";
   private readonly sessions: Sessions;
   private readonly client: Foreign;
   private readonly folder: string;
@@ -312,12 +318,31 @@ class Hooks1 {
     if (type === "message.updated") this.message(session, properties.info);
     else if (type === "message.part.updated") await this.part(session, properties.part);
     else if (type === "session.compacted") this.compacted(session, sessionID);
-    else if (type === "session.idle") await this.idle(session, sessionID);
-    else if (type === "session.error" || type === "session.deleted") {
-      const error = { name: properties.error?.name };
-      const event = { type, properties: { sessionID, error } };
+    else if (type === "session.idle" || type === "session.error" || type === "session.deleted") {
+      const error = properties.error ? { error: { name: properties.error.name } } : {};
+      const event = { type, properties: { sessionID, ...error } };
       await this.sessions.tell(type, sessionID, { name: "event", event });
     }
+  }
+
+  /** A request is made with this tool. */
+  defined(toolID: string): void {
+    this.tools.add(toolID);
+  }
+
+  /** List the tools with the size of their definitions, when they are others than before: no hook has both. */
+  async list(session: Session, model: Foreign): Promise<void> {
+    const names = [...this.tools].sort().join();
+    if (session.parent !== "" || names === this.listedTools) return;
+    this.listedTools = names;
+    const query = { provider: model?.providerID, model: model?.id };
+    const listed: Foreign[] = (await this.client.tool.list({ query })).data ?? [];
+    this.sessions.offered = listed
+      .filter(({ id }) => this.tools.has(id))
+      .map(({ id, description, parameters }) => ({
+        name: id,
+        characters: [...JSON.stringify({ name: id, description, parameters })].length,
+      }));
   }
 
   /** Have the user read a text, in opencode's window; `opencode run` has none. */
@@ -364,37 +389,16 @@ class Hooks1 {
     const told = characters > 0 ? { summaryCharacters: characters, trigger } : {};
     void this.sessions.tell(event.type, sessionID, { name: "event", event, ...told });
   }
-
-  private async idle(session: Session, sessionID: string): Promise<void> {
-    const event = { type: "session.idle", properties: { sessionID } };
-    await this.sessions.tell(event.type, sessionID, { name: "event", event });
-    if (session.parent === "") await this.catalogue(session, sessionID);
-  }
-
-  /** Tell the tools of the newest requests, with the size of their definitions, when they are others than before. */
-  private async catalogue(session: Session, sessionID: string): Promise<void> {
-    const { providerID, modelID } = session.speaker?.model ?? {};
-    if (this.tools.size === 0 || [...this.tools].sort().join() === this.toldTools || !modelID) return;
-    const listed = await this.client.tool.list({ query: { provider: providerID, model: modelID } });
-    const tools = (listed?.data ?? []).map(({ id, description, parameters }: Foreign) => ({
-      name: id,
-      characters: String(description).length + JSON.stringify(parameters).length,
-    }));
-    if (tools.length === 0) return;
-    this.toldTools = [...this.tools].sort().join();
-    await this.sessions.tell("tool.definition", sessionID, { name: "tool.definition", input: { sessionID }, tools });
-  }
 }
 
 /** The result of a 2.x tool with a text behind it; throws where there is no place for it. */
 function withText(result: Foreign, text: string): Foreign {
-  const copy = { ...result };
+  const { output, ...copy } = result;
   if (Array.isArray(copy.content)) copy.content = [...copy.content];
   // What has no content is shown to the model as its output.
-  else if (copy.content === undefined && typeof copy.output === "string") copy.content = copy.output;
-  delete copy.output;
+  else if (copy.content === undefined && typeof output === "string") copy.content = output;
   addTo(copy, text);
-  return "output" in result ? { ...copy, output: result.output } : copy;
+  return { ...copy, output };
 }
 
 /** How a turn of 2.x ends, in the words of 1.x. */
@@ -433,7 +437,8 @@ async function setup(context: Foreign): Promise<(() => Promise<void>) | undefine
     sessions.prompt(sessionID, { id: messageID }, [{ type: "text", text: prompt?.text }]),
   );
   const request = quietly(async ({ sessionID, kind, system }: Foreign) => {
-    const facts = kind === "title" ? "" : await sessions.factsOf(sessionID);
+    if (kind === "title") return;
+    const { facts } = await sessions.atRequest(sessionID);
     if (facts !== "") system.push({ type: "text", text: facts });
   });
   const after = quietly((event: Foreign) => called2(event, sessions));
