@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.domain.accounting.told import NOTHING_TOLD, ToldContext
+
 if TYPE_CHECKING:
     from datetime import datetime
 
     from tokeneconomizer.domain.digests import Call
+    from tokeneconomizer.domain.prune_evidence import OfferedTool
 
 
 class PromptKind(StrEnum):
@@ -114,9 +117,10 @@ class ReturnCalls:
 
 @dataclass(frozen=True, slots=True)
 class EndTurn:
-    """The agent stopped, or failed with an error of the named class."""
+    """The agent stopped, or failed with an error of the named class; `told` is what it says of the context."""
 
     reason: str
+    told: ToldContext = NOTHING_TOLD
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +157,8 @@ class HookCommand:
         step: what happened; None for an event that we know and need not store.
         cut_off: calls of the turn that is open until now, from the agent's own log, where a hook could have
             been missed.
+        offered: the tools that the agent offers the model in this checkout, where it tells them and they are
+            new or changed.
 
     """
 
@@ -162,3 +168,4 @@ class HookCommand:
     transcript: str
     step: Step | None
     cut_off: tuple[Call, ...] = ()
+    offered: tuple[OfferedTool, ...] = ()

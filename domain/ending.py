@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokeneconomizer.domain import session_events as happened
-from tokeneconomizer.domain.accounting.again import turn_again
+from tokeneconomizer.domain.accounting.again import told_before, turn_again
 from tokeneconomizer.domain.accounting.snapshot import Kind, entry_in
 from tokeneconomizer.domain.digests import stored_snapshot
 from tokeneconomizer.domain.labels import label
@@ -61,11 +61,13 @@ def account_again(
     """
     Store the context of an ended turn anew, from all its events, where it comes to something else now.
 
-    Calls were found that no hook told, or the agent's log tells more of it. Rules stay as they were measured.
+    Calls were found that no hook told, or the agent's log tells more of it. Rules stay as they were measured,
+    and so does what the agent told of its window where its log does not.
     """
     turn, last = turn_again(number, events)
     rules = entry_in(str(last["snapshot"]), Kind.RULES) if last else None
-    fields = _accounted(session, turn, replace(accounting, as_of=at, rules=rules))
+    told = told_before(last, accounting.told)
+    fields = _accounted(session, turn, replace(accounting, as_of=at, rules=rules, told=told))
     if fields and last != fields:
         session.trigger_event(happened.ContextAccounted, timestamp=at, delivery_id="", **fields)
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain import session_events as happened
+from tokeneconomizer.domain.accounting.told import NOTHING_TOLD
 from tokeneconomizer.domain.call_events import Step as CallStep
 from tokeneconomizer.domain.call_events import trigger_call
 from tokeneconomizer.domain.call_ruling import rule_on
@@ -39,6 +40,7 @@ from tokeneconomizer.domain.session import Session
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tokeneconomizer.domain.accounting.told import ToldContext
     from tokeneconomizer.domain.accounting.turn import Accounting
     from tokeneconomizer.domain.digests import Call
 
@@ -181,8 +183,8 @@ class _Handling:
                 dropped = self._submit_prompt(session, step)
             case ReturnCalls():
                 decision, dropped = self._return_calls(session, step)
-            case EndTurn(reason):
-                self._end_turn(session, reason)
+            case EndTurn(reason, told):
+                self._end_turn(session, reason, told)
             case Compact(trigger, characters):
                 fields = {"trigger": label(trigger), "summary_characters": characters}
                 self._trigger(session, happened.Compacted, **fields)
@@ -358,8 +360,11 @@ class _Handling:
         self._trigger(session, happened.SessionArchived, reason="ended")
         return ""
 
-    def _end_turn(self, session: Session, reason: str) -> None:
-        end_turn(session, reason, self._delivery.at, self._delivery.delivery_id, self._rules.accounting)
+    def _end_turn(self, session: Session, reason: str, told: ToldContext = NOTHING_TOLD) -> None:
+        accounting = self._rules.accounting
+        if accounting is not None and told != NOTHING_TOLD:
+            accounting = replace(accounting, told=told)
+        end_turn(session, reason, self._delivery.at, self._delivery.delivery_id, accounting)
 
     def _is_repeated(self, session: Session, content: str) -> bool:
         ago_s = session.seconds_since_content(content, self._delivery.at)

@@ -10,6 +10,7 @@ from tokeneconomizer.hosts.codex import pruning as codex
 from tokeneconomizer.hosts.copilot import pruning as copilot
 from tokeneconomizer.hosts.opencode import pruning as opencode
 from tokeneconomizer.hosts.pi import pruning as pi
+from tokeneconomizer.hosts.pi import trust as pi_trust
 from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, COPILOT, OPENCODE, PI
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ AGENT_FOLDERS = {
 TRUST: dict[str, tuple[str, Callable[[bytes, Iterable[str]], bool]]] = {
     CODEX: ("config.toml", codex.is_trusted),
     COPILOT: ("config.json", copilot.is_trusted),
-    PI: ("trust.json", pi.is_trusted),
+    PI: (pi_trust.TRUST_FILE, pi_trust.trusts),
 }
 """The user's file that says which folders are trusted; Claude Code and opencode read a checkout's unasked."""
 

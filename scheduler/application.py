@@ -16,6 +16,7 @@ from eventsourcing.domain import Aggregate
 from eventsourcing.persistence import PersistenceError
 
 from tokeneconomizer.domain import session_events as happened
+from tokeneconomizer.domain.commands import Place
 from tokeneconomizer.domain.ending import account_again, archive_silent
 from tokeneconomizer.domain.guard.envelope import with_envelope
 from tokeneconomizer.domain.handle import Rules, handle
@@ -25,7 +26,7 @@ from tokeneconomizer.domain.session import Phase, Session
 from tokeneconomizer.domain.session_snapshot import SessionSnapshot
 from tokeneconomizer.domain.setup import Setup, policy_name
 from tokeneconomizer.domain.tool_prune import ToolPrune
-from tokeneconomizer.scheduler.prune_changes import PRUNE_EVENTS
+from tokeneconomizer.scheduler.prune_changes import PRUNE_EVENTS, PruneChange, catalog_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,13 +34,12 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tokeneconomizer.domain.accounting.turn import Accounting
-    from tokeneconomizer.domain.commands import Delivery, HookCommand, Place, SessionKey
+    from tokeneconomizer.domain.commands import Delivery, HookCommand, SessionKey
     from tokeneconomizer.domain.decisions import Decision
     from tokeneconomizer.domain.digests import Hasher
     from tokeneconomizer.domain.missed_calls import LoggedTurn
     from tokeneconomizer.domain.settings import Configuration
     from tokeneconomizer.scheduler.envelopes import Envelopes
-    from tokeneconomizer.scheduler.prune_changes import PruneChange
     from tokeneconomizer.scheduler.store import EventStore
 
 SNAPSHOT_EVERY_EVENTS = 100
@@ -199,6 +199,10 @@ class Application:
         if is_gated:
             self._gated.append(stream_id)
         self._snapshot_when_due(outcome.session)
+        if command.offered:
+            place = Place(outcome.session.repository, outcome.session.checkout)
+            change = PruneChange("catalog_recorded", catalog_fields(command.offered))
+            self.prune_changed(command.key.host, place, [change], delivery.at)
         return Answer(outcome.decision, stream_id, said, events, outcome.dropped)
 
     def taken_gated(self) -> list[UUID]:

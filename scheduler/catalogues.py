@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.domain.prune_evidence import OfferedTool, catalog_to_json
+from tokeneconomizer.domain.prune_evidence import OfferedTool
 from tokeneconomizer.domain.tool_prune import ToolPrune
 from tokeneconomizer.hosts.pruning import TARGETS
 from tokeneconomizer.hosts.records import LoggedCatalogue, LoggedSession
 from tokeneconomizer.scheduler.import_turns import NO_TIME
-from tokeneconomizer.scheduler.prune_changes import PruneChange, request_of
+from tokeneconomizer.scheduler.prune_changes import PruneChange, catalog_fields, request_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,10 +53,7 @@ class SeenCatalogue:
 
     def as_change(self) -> PruneChange:
         """Return what is to be stored of it."""
-        catalog = catalog_to_json(self.tools)
-        return PruneChange(
-            "catalog_recorded", {"agent_version": self.session.version[:100], "catalog": catalog}
-        )
+        return PruneChange("catalog_recorded", catalog_fields(self.tools, self.session.version))
 
 
 class Catalogues:

@@ -95,10 +95,7 @@ class Connection:
             TimeoutError: the client's time is over.
 
         """
-        if self._given_back:
-            data, self._given_back = self._given_back, b""
-            return data
-        data = self._received_at_once()
+        data = self._taken_back() or self._received_at_once()
         if data is None:
             await self._be_patient()
             async with asyncio.timeout_at(self._deadline):
@@ -125,6 +122,10 @@ class Connection:
     def close(self) -> None:
         """Hang up."""
         self._socket.close()
+
+    def _taken_back(self) -> bytes:
+        data, self._given_back = self._given_back, b""
+        return data
 
     def _received_at_once(self) -> bytes | None:
         try:

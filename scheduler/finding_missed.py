@@ -108,7 +108,8 @@ def _is_told(told: ToldContext, rows: list[EventRow], number: int) -> bool:
     if not last:
         return False
     snapshot = json.loads(str(last["snapshot"]))
-    return (last["used_tokens"], last["window_tokens"]) == (told.used_tokens, told.window_tokens) and (
+    window = ((last["used_tokens"], told.used_tokens), (last["window_tokens"], told.window_tokens))
+    return all(now is None or now == before for before, now in window) and (
         "providerBackend" in snapshot,
         Kind.SYSTEM_PROMPT in snapshot["entries"],
     ) == (bool(told.provider), told.prompt_characters is not None)

@@ -6,17 +6,22 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from tokeneconomizer.domain.prune_evidence import catalog_to_json
 from tokeneconomizer.domain.redaction import scrub
 from tokeneconomizer.domain.tool_prune import ToolPrune
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tokeneconomizer.domain.commands import Place
+    from tokeneconomizer.domain.prune_evidence import OfferedTool
     from tokeneconomizer.domain.tool_prune import ToolPruneEvent
     from tokeneconomizer.scheduler.deny_lists import Answer, DenyList
 
 PRUNE_CHANGED = "prune_changed"
+
+AGENT_VERSION_CHARACTERS_MAX = 100
+"""A version is some twenty."""
 
 PRUNE_EVENTS: dict[str, type[ToolPruneEvent]] = {
     "catalog_recorded": ToolPrune.CatalogRecorded,
@@ -59,6 +64,11 @@ class PruneChanged(msgspec.Struct):
     checkout: str
     changes: list[PruneChange]
     name: str = PRUNE_CHANGED
+
+
+def catalog_fields(tools: Iterable[OfferedTool], agent_version: str = "") -> dict[str, Field]:
+    """Return the fields of a `catalog_recorded`."""
+    return {"agent_version": agent_version[:AGENT_VERSION_CHARACTERS_MAX], "catalog": catalog_to_json(tools)}
 
 
 def proposed(names: Sequence[str], evidence: str, limits: str) -> PruneChange:

@@ -21,7 +21,8 @@ from tokeneconomizer.domain.errors import SideCallFailed
 from tokeneconomizer.hosts.claude_code import side_call as claude_code
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.hosts.opencode import side_call as opencode
-from tokeneconomizer.hosts.recognise import CLAUDE_CODE, OPENCODE
+from tokeneconomizer.hosts.pi import side_call as pi
+from tokeneconomizer.hosts.recognise import CLAUDE_CODE, OPENCODE, PI
 from tokeneconomizer.hosts.side_call import MARK, Answer
 from tokeneconomizer.scheduler.child import LOWEST_PRIORITY
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.hosts.side_call import CommandLine, Leftovers, Question, SideCaller
 
-CALLERS: Mapping[str, SideCaller] = {CLAUDE_CODE: claude_code, OPENCODE: opencode}
+CALLERS: Mapping[str, SideCaller] = {CLAUDE_CODE: claude_code, OPENCODE: opencode, PI: pi}
 """The agents that can be asked, by name."""
 
 SIDE_CALL_S_MAX = 60.0

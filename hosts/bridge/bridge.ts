@@ -48,16 +48,19 @@ export const DAEMON_START_INTERVAL_MS = 5_000;
 /** Weeks of work without a daemon. Beyond these the disk is worth more than the history. */
 export const SPOOL_FILES_MAX = 10_000;
 export const SPOOL_BYTES_MAX = 256 * 1024 * 1024;
-/** Larger calls are cut by who makes them; the daemon reads up to 8 MiB. */
+/** The daemon reads up to 8 MiB; what an agent tells of one step takes a few KiB. */
 export const PAYLOAD_BYTES_MAX = 1024 * 1024;
+/**
+ * What is left of a long text, at its beginning and again at its end: either tells what ran and how it ended.
+ * The smaller ones are for payloads that are too large with the first.
+ */
+export const TEXT_PARTS_CHARACTERS = [100_000, 10_000, 1_000];
 /** No reply comes near it: a longer one is not from our daemon. */
 export const REPLY_BYTES_MAX = 1024 * 1024;
 /** "TE1 <version> <length>\n" takes about twenty. */
 const REPLY_HEADER_BYTES_MAX = 128;
 /** A socket's path may have 104 bytes on macOS and 108 on Linux, its end included. */
 const SOCKET_PATH_BYTES_MAX = 103;
-/** What is left of an output for the daemon, at its beginning and again at its end. */
-export const OUTPUT_PART_CHARACTERS_MAX = 100_000;
 
 const SOCKET_NAME = "daemon.sock";
 /** Of the link to a home whose path is too long for a socket's. */
@@ -89,10 +92,15 @@ export function stateHome(installed: Installed): string {
   return chosen.startsWith("/") ? chosen : installed.home;
 }
 
-/** Leave the beginning and the end of a long text: what ran is told by either. */
-export function cut(text: string): string {
-  if (text.length <= 2 * OUTPUT_PART_CHARACTERS_MAX) return text;
-  return `${text.slice(0, OUTPUT_PART_CHARACTERS_MAX)}\n${text.slice(-OUTPUT_PART_CHARACTERS_MAX)}`;
+/** The payload's bytes, its long texts cut until they fit; undefined where nothing helps. */
+export function encoded(payload: object): Buffer | undefined {
+  for (const part of TEXT_PARTS_CHARACTERS) {
+    const cut = (_name: string, value: unknown) =>
+      typeof value === "string" && value.length > 2 * part ? `${value.slice(0, part)}\n${value.slice(-part)}` : value;
+    const bytes = Buffer.from(JSON.stringify(payload, cut));
+    if (bytes.length <= PAYLOAD_BYTES_MAX) return bytes;
+  }
+  return undefined;
 }
 
 /** Run `work` for at most `ms`; resolves in any case, to whether it came to its end. */
@@ -204,7 +212,7 @@ export class Bridge {
    * Tell the daemon of an event; resolves when that is over, within DEADLINE_MS and SPOOLING_MS, and never rejects.
    *
    * @param event the agent's name of it
-   * @param payload JSON values; what is larger than PAYLOAD_BYTES_MAX is dropped
+   * @param payload JSON values; long texts are cut
    * @param take does what the daemon says, before the call resolves; what it does not take counts as not said
    * @param options `isStart` sends the listed environment along
    */
@@ -216,16 +224,17 @@ export class Bridge {
   ): Promise<void> {
     if (!this.isOn) return Promise.resolve();
     try {
+      const bytes = encoded(payload);
+      if (bytes === undefined) return Promise.resolve();
       const call: Call = {
         event,
         timeNs: this.now(),
         deliveryId: crypto.randomBytes(16).toString("hex"),
         environment: options.isStart ? this.listedEnvironment() : Buffer.alloc(0),
-        payload: Buffer.from(JSON.stringify(payload)),
+        payload: bytes,
         take,
         isLate: false,
       };
-      if (call.payload.length > PAYLOAD_BYTES_MAX) return Promise.resolve();
       const deadline = performance.now() + DEADLINE_MS;
       // One after the other: the daemon stores them in this order.
       this.calls = this.calls.then(() => this.deliver(call, deadline)).catch(() => {});

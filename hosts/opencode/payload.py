@@ -25,6 +25,7 @@ from tokeneconomizer.domain.commands import (
 )
 from tokeneconomizer.domain.digests import Call, CallKind, CallStatus
 from tokeneconomizer.domain.labels import label
+from tokeneconomizer.domain.prune_evidence import OfferedTool
 from tokeneconomizer.hosts.fields import count, mapping, number, objects, required_text, text
 from tokeneconomizer.hosts.opencode.log_records import ABORTED
 from tokeneconomizer.hosts.opencode.parts import completed, failed, prompt_in
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NAME", "decode"]
 
+OFFERED_TOOLS_MAX = 1_000
+"""A dozen servers with some tens of tools each."""
+
 EVENT = "event"
 """The hook that is told of everything on opencode's bus; its events are known by their own names here."""
 
@@ -63,6 +67,15 @@ def decode(payload: Mapping[str, object], event_flag: str) -> HookCommand:
         cwd=text(payload, "folder"),
         transcript="",
         step=decoder(payload, about) if decoder else None,
+        offered=_offered(payload),
+    )
+
+
+def _offered(payload: Mapping[str, object]) -> tuple[OfferedTool, ...]:
+    return tuple(
+        OfferedTool(label(name), label(server_of(name)), count(tool, "characters"))
+        for tool in objects(payload, "tools")[:OFFERED_TOOLS_MAX]
+        if (name := text(tool, "name"))
     )
 
 

@@ -7,15 +7,13 @@ understand it (1.3.0 and newer) gets that; any other one gets the plain list of 
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.deny_list import DenyTarget, ListedName, ShorterList, Unlisted, member, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tokeneconomizer.domain.deny_list import Circumstances, Denial, Document
 
@@ -56,18 +54,6 @@ def _changed(tools: Sequence[str], changes: Sequence[str]) -> list[str]:
 def _shorter(names: Sequence[str], listed: Sequence[str]) -> list[Denial]:
     rest = tuple(tool for tool in listed if tool not in names)
     return [ShorterList(name, LIST, rest) for name in names if name in listed]
-
-
-def is_trusted(trust: bytes, folders: Iterable[str]) -> bool:
-    """Return whether the user trusts one of these folders."""
-    try:
-        value = json.loads(trust)
-    except (ValueError, RecursionError):
-        return False
-    wanted = set(folders)
-    return isinstance(value, dict) and any(
-        trusted is True and str(Path(path).resolve()) in wanted for path, trusted in value.items()
-    )
 
 
 TARGET = DenyTarget(".pi/settings.json", denials, core=frozenset(DEFAULT_TOOLS))

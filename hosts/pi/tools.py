@@ -25,6 +25,9 @@ KINDS: dict[str, CallKind] = {
 }
 """Built-in tools of 0.67 to 1.6.0, and those of extensions that many people use."""
 
+MCP_PREFIX = "mcp__"
+"""Pi's own support, from 1.4 on, names each tool of a server `mcp__server__tool`."""
+
 _SKILL = re.compile(r"(?:^<skill name=\"|/skill:)([A-Za-z0-9][A-Za-z0-9:_-]{0,63})")
 """A skill that a prompt asks for, and what Pi puts in its place when the prompt begins with it."""
 
@@ -33,11 +36,13 @@ _TARGET_FIELDS = ("path", "file_path", "url")
 
 def kind_of(tool: str) -> CallKind:
     """Return the kind of a tool; unknown ones are `other`."""
-    return KINDS.get(tool, CallKind.OTHER)
+    return CallKind.MCP if tool.startswith(MCP_PREFIX) else KINDS.get(tool, CallKind.OTHER)
 
 
 def server_of(tool: str, arguments: Mapping[str, object]) -> str:
-    """Return the MCP server of a call: one tool stands for all of them; empty for other tools."""
+    """Return the MCP server of a call; empty for other tools. An extension has one tool for all servers."""
+    if tool.startswith(MCP_PREFIX):
+        return tool.removeprefix(MCP_PREFIX).partition("__")[0]
     return (text(arguments, "server") or "unknown") if tool == "mcp" else ""
 
 

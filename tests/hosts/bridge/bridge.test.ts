@@ -8,7 +8,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { after, afterEach, beforeEach, test } from "node:test";
 
-import { Bridge, DEADLINE_MS, OUTPUT_PART_CHARACTERS_MAX, SPOOL_BYTES_MAX, cut } from "../../../hosts/bridge/bridge.ts";
+import { Bridge, DEADLINE_MS, PAYLOAD_BYTES_MAX, SPOOL_BYTES_MAX, encoded } from "../../../hosts/bridge/bridge.ts";
 import type { Installed, Said } from "../../../hosts/bridge/bridge.ts";
 
 const REDIRECT = '{"context": "look again"}';
@@ -365,12 +365,20 @@ test("a payload that is no JSON, or too large, is dropped", async () => {
   const circle: { self?: object } = {};
   circle.self = circle;
   await bridge.call("tool_result", circle);
-  await bridge.call("tool_result", { text: "x".repeat(2_000_000) });
+  await bridge.call("tool_result", { numbers: Array(PAYLOAD_BYTES_MAX).fill(1) });
   assert.deepEqual([daemon.asked, spooled()], [[], []]);
 });
 
-test("of a long text the beginning and the end are left", () => {
-  const text = "a".repeat(OUTPUT_PART_CHARACTERS_MAX) + "b" + "c".repeat(OUTPUT_PART_CHARACTERS_MAX);
-  assert.equal(cut(text), text.replace("b", "\n"));
-  assert.equal(cut("short"), "short");
-});
+for (const [texts, part] of [
+  [1, 100_000],
+  [20, 10_000],
+  [400, 1_000],
+] as const) {
+  test(`of ${texts} long texts ${part} characters are left at each end`, () => {
+    const text = "a".repeat(150_000) + "b".repeat(150_000);
+    const bytes = encoded({ short: "short", texts: Array(texts).fill(text) }) ?? Buffer.alloc(0);
+    assert.ok(bytes.length <= PAYLOAD_BYTES_MAX);
+    const left = "a".repeat(part) + "\n" + "b".repeat(part);
+    assert.deepEqual(JSON.parse(bytes.toString()), { short: "short", texts: Array(texts).fill(left) });
+  });
+}
