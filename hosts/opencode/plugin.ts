@@ -9,7 +9,7 @@
 import * as files from "node:fs/promises";
 import { join } from "node:path";
 
-import { Bridge, cut, stateHome, type Installed, type Said } from "../bridge/bridge.ts";
+import { Bridge, stateHome, type Installed, type Said } from "../bridge/bridge.ts";
 
 declare const INSTALLED: Installed;
 
@@ -74,14 +74,6 @@ function register(folder: string): boolean {
   if (registered().has(folder)) return false;
   registered().add(folder);
   return true;
-}
-
-/** Leave no more of a call's arguments than tells it from others. */
-function cutArguments(args: Foreign): Foreign {
-  if (typeof args === "string") return cut(args);
-  if (Array.isArray(args)) return args.map(cutArguments);
-  if (args === null || typeof args !== "object") return args;
-  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, cutArguments(value)]));
 }
 
 /** What a tool's result says to the model; a tool of an MCP server has parts in place of one text. */
@@ -189,11 +181,7 @@ class Sessions {
     const written = parts.filter((part) => !part?.synthetic && !part?.ignored);
     if (written.length === 0) return;
     session.speaker = message;
-    const told = written.map(({ type, text, prompt }) => ({
-      type,
-      ...(typeof text === "string" ? { text: cut(text) } : {}),
-      ...(typeof prompt === "string" ? { prompt: cut(prompt) } : {}),
-    }));
+    const told = written.map(({ type, text, prompt }) => ({ type, text, prompt }));
     const output = { message: { id: message?.id }, parts: told };
     const payload = { name: "chat.message", input: { sessionID }, output };
     // Nothing is said to a prompt, so nobody need wait.
@@ -213,9 +201,9 @@ class Sessions {
     await this.begin(sessionID);
     const tools = this.offered.length > 0 ? { tools: this.offered } : {};
     this.offered = [];
-    const input = { tool, sessionID, callID, args: cutArguments(call.args ?? {}) };
+    const input = { tool, sessionID, callID, args: call.args };
     const metadata = result?.metadata && "exit" in result.metadata ? { exit: result.metadata.exit } : {};
-    const output = { output: cut(textOf(result)), metadata };
+    const output = { output: textOf(result), metadata };
     const payload = { name: "tool.execute.after", input, output, ...tools };
     await this.tell("tool.execute.after", sessionID, payload, (said) => {
       if (said.context) addTo(result, said.context);
@@ -228,7 +216,7 @@ class Sessions {
     const { tool, callID, sessionID, messageID, state } = part;
     const session = await this.begin(sessionID);
     const { error, metadata, time } = state;
-    const told = { status: "error", input: cutArguments(state.input ?? {}), error: cut(String(error)), metadata, time };
+    const told = { status: "error", input: state.input, error: String(error), metadata, time };
     const properties = { sessionID, part: { type: "tool", tool, callID, sessionID, messageID, state: told } };
     const event = { type: "message.part.updated", properties };
     await this.tell(event.type, sessionID, { name: "event", event }, (said) => {
