@@ -12,15 +12,16 @@ from installed_program import Program
 from tokeneconomizer.scheduler.lock import held
 
 SOCKET_NAME = "daemon.sock"
-AFTER_S = 3.0  # an agent is in the midst of its turn by then
+POLL_S = 0.05
 CHUNK_BYTES = 65_536
 
-Trouble = Callable[[Program], AbstractContextManager[None]]
+HasBegun = Callable[[], bool]  # whether the agent is in the midst of its turn
+Trouble = Callable[[Program, HasBegun], AbstractContextManager[None]]
 Reply = Callable[[socket.socket], None]
 
 
 @contextmanager
-def absent(program: Program) -> Iterator[None]:
+def absent(program: Program, _has_begun: HasBegun | None = None) -> Iterator[None]:
     """There is no socket, and no daemon can start."""
     program.home.mkdir(mode=0o700, exist_ok=True)
     with held(program.home / "daemon.lock"):
@@ -28,7 +29,7 @@ def absent(program: Program) -> Iterator[None]:
 
 
 @contextmanager
-def refused(program: Program) -> Iterator[None]:
+def refused(program: Program, _has_begun: HasBegun) -> Iterator[None]:
     """A socket of a process that is gone."""
     with absent(program):
         dead = socket.socket(socket.AF_UNIX)
@@ -38,36 +39,38 @@ def refused(program: Program) -> Iterator[None]:
         (program.home / SOCKET_NAME).unlink()
 
 
-@contextmanager
-def killed(program: Program) -> Iterator[None]:
-    """The daemon is killed in the midst of the turn."""
-    program.start()
-    killer = threading.Timer(AFTER_S, program.kill)
-    killer.start()
-    yield
-    killer.join()
-
-
-@contextmanager
-def restarted(program: Program) -> Iterator[None]:
-    """The daemon leaves and comes back in the midst of the turn."""
-    program.start()
-
-    def restart() -> None:
-        program.stop()
+def _in_mid_turn(act: Callable[[Program], None]) -> Trouble:
+    @contextmanager
+    def trouble(program: Program, has_begun: HasBegun) -> Iterator[None]:
         program.start()
+        is_over = threading.Event()
 
-    restarter = threading.Timer(AFTER_S, restart)
-    restarter.start()
-    yield
-    restarter.join()
+        def wait_and_act() -> None:
+            while not has_begun() and not is_over.wait(POLL_S):
+                pass
+            act(program)
+
+        actor = threading.Thread(target=wait_and_act)
+        actor.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            actor.join()
+
+    return trouble
+
+
+def _restart(program: Program) -> None:
+    program.stop()
+    program.start()
 
 
 def answered_by(reply: Reply) -> Trouble:
     """Return the trouble that whoever has the socket answers each request in a way of its own."""
 
     @contextmanager
-    def trouble(program: Program) -> Iterator[None]:
+    def trouble(program: Program, _has_begun: HasBegun) -> Iterator[None]:
         with absent(program):
             listener = socket.socket(socket.AF_UNIX)
             listener.bind(str(program.home / SOCKET_NAME))
@@ -122,14 +125,14 @@ def is_of_another_version(connection: socket.socket) -> None:
 
 
 TROUBLES: dict[str, Trouble] = {
-    "started by the first call": lambda _program: nullcontext(),
+    "started by the first call": lambda _program, _has_begun: nullcontext(),
     "absent": absent,
     "refused": refused,
     "slow": answered_by(says_nothing),
     "garbage": answered_by(says_garbage),
     "closed in mid-reply": answered_by(hangs_up),
     "of another version": answered_by(is_of_another_version),
-    "killed": killed,
-    "restarted": restarted,
+    "killed": _in_mid_turn(Program.kill),
+    "restarted": _in_mid_turn(_restart),
 }
 """By name, for the ledger."""

@@ -2,7 +2,7 @@
 
 from prompt_blocks import JsonObject
 from replies import Match, Reply, call, say
-from sample_project import FILES, FIXED_BODY, PRICING_PATH, TEST_COMMAND
+from sample_project import FILES, PRICING_PATH, TEST_COMMAND
 from scenarios import GREEN_TESTS, JUDGE_SYSTEM, ROUNDING_LINE, SUBAGENT_PROMPT, Scenario, step
 
 JUDGE_SECONDS = 15.0  # a side call takes five seconds here, and twice that where other tests run
@@ -28,21 +28,18 @@ def edit_pricing(old: str, new: str) -> JsonObject:
     return call("edit", filePath=PRICING_PATH, oldString=old, newString=new)
 
 
-IMPORTS = edit_pricing(
-    '"""Prices of a basket."""\n',
-    '"""Prices of a basket."""\n\nfrom decimal import ROUND_HALF_UP, Decimal\n',
-)
+FIX = ("The test for half a cent fails. Please fix the rounding.",)
 
-HONEST_FIX = Scenario(
-    name="honest fix",
-    prompts=("The test for half a cent fails. Please fix the rounding.",),
+# A turn as any other: calls that succeed, one that fails, nothing that goes in circles.
+USUAL = Scenario(
+    name="usual",
+    prompts=FIX,
     replies=(
         step(run_tests()),
         step(read_pricing()),
-        step(IMPORTS),
-        step(edit_pricing(ROUNDING_LINE, FIXED_BODY)),
+        step(edit_pricing(ROUNDING_LINE, "    return round(total / people + 0.001, 2)\n")),
         step(run_tests()),
-        step(say("Fixed: the amount is rounded with decimals, half a cent up.")),
+        step(say("Fixed: half a cent is rounded up.")),
     ),
     flags=(),
 )
@@ -50,7 +47,7 @@ HONEST_FIX = Scenario(
 # The same test fails in the same way throughout: the edits touch something else, or nothing that matters.
 LOOPING = Scenario(
     name="looping",
-    prompts=HONEST_FIX.prompts,
+    prompts=FIX,
     replies=(
         step(run_tests()),
         step(read_pricing()),
@@ -69,7 +66,7 @@ LOOPING = Scenario(
 # The same edit fails again and again, and nothing that succeeds comes in between.
 LOOPING_ON_A_FAILED_EDIT = Scenario(
     name="looping on a failed edit",
-    prompts=HONEST_FIX.prompts,
+    prompts=FIX,
     replies=(
         *(step(edit_pricing("this text is not in the file", "x")) for _ in range(8)),
         step(say("It cannot be edited.")),
