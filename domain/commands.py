@@ -117,7 +117,7 @@ class ReturnCalls:
 
 @dataclass(frozen=True, slots=True)
 class EndTurn:
-    """The agent stopped, or failed with an error of the named class; `told` is what it says of the context."""
+    """The agent stopped, or failed with an error of the named class, and may tell of its context."""
 
     reason: str
     told: ToldContext = NOTHING_TOLD

@@ -15,11 +15,11 @@ def hook_words() -> list[str]:
     return [sys.executable, "-I", "-S", str(launcher)]
 
 
+def daemon_words() -> list[str]:
+    """Return the command that starts a daemon, for a bridge."""
+    return [sys.executable, "-I", "-m", "tokeneconomizer.scheduler.daemon"]
+
+
 def te_words() -> list[str]:
     """Return the command that runs `te` with this interpreter, wherever it is called from."""
     return [sys.executable, "-I", "-m", "tokeneconomizer.console.main"]
-
-
-def daemon_words() -> list[str]:
-    """Return the command that starts the daemon with this interpreter."""
-    return [sys.executable, "-I", "-m", "tokeneconomizer.scheduler.daemon"]

@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.console.installations.claude_code import ClaudeCode
 from tokeneconomizer.console.installations.opencode import OpenCode
+from tokeneconomizer.console.installations.pi import Pi
 
 if TYPE_CHECKING:
     from tokeneconomizer.console.installations.shape import Installation
 
-INSTALLATIONS: dict[str, type[Installation]] = {ClaudeCode.NAME: ClaudeCode, OpenCode.NAME: OpenCode}
+INSTALLATIONS: dict[str, type[Installation]] = {
+    ClaudeCode.NAME: ClaudeCode,
+    OpenCode.NAME: OpenCode,
+    Pi.NAME: Pi,
+}
 """By name, in the order in which they are told."""

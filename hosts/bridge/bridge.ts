@@ -62,6 +62,9 @@ const REPLY_HEADER_BYTES_MAX = 128;
 /** A socket's path may have 104 bytes on macOS and 108 on Linux, its end included. */
 const SOCKET_PATH_BYTES_MAX = 103;
 
+/** The daemon's own limit is less than half of it. */
+const BLOCK_BYTES_MAX = 9_000;
+
 const SOCKET_NAME = "daemon.sock";
 /** Of the link to a home whose path is too long for a socket's. */
 const LINK_NAME = "home";
@@ -82,6 +85,8 @@ interface Call {
   environment: Buffer;
   payload: Buffer;
   take: (said: Said) => void;
+  /** The working folder of a session that begins anew, whose facts may be read from disk. */
+  factsOf: string | undefined;
   /** Given up: whatever still happens to it must not be sent, nor taken. */
   isLate: boolean;
 }
@@ -214,13 +219,14 @@ export class Bridge {
    * @param event the agent's name of it
    * @param payload JSON values; long texts are cut
    * @param take does what the daemon says, before the call resolves; what it does not take counts as not said
-   * @param options `isStart` sends the listed environment along
+   * @param options `isStart` sends the listed environment along; `factsOf` is the folder of a session that begins
+   *   anew: without a daemon it is given the facts that lie on disk
    */
   call(
     event: string,
     payload: object,
     take: (said: Said) => void = () => {},
-    options: { isStart?: boolean } = {},
+    options: { isStart?: boolean; factsOf?: string | undefined } = {},
   ): Promise<void> {
     if (!this.isOn) return Promise.resolve();
     try {
@@ -233,6 +239,7 @@ export class Bridge {
         environment: options.isStart ? this.listedEnvironment() : Buffer.alloc(0),
         payload: bytes,
         take,
+        factsOf: options.factsOf,
         isLate: false,
       };
       const deadline = performance.now() + DEADLINE_MS;
@@ -248,7 +255,10 @@ export class Bridge {
     const failure = await this.ask(call, deadline);
     if (failure === undefined) return;
     if (failure === "late") this.pausedUntil = Date.now() + SLOW_PAUSE_MS;
-    await within(SPOOLING_MS, this.spool(call));
+    const said = call.factsOf === undefined ? {} : await this.saidFromDisk(call.factsOf);
+    const isKept = await within(SPOOLING_MS, this.spool(call, said));
+    // What is not kept is not given: each injection is an event.
+    if (isKept && said.context) attempt(() => call.take(said));
     if (failure === "absent") await within(SPOOLING_MS, this.startDaemonOnce());
   }
 
@@ -338,17 +348,40 @@ export class Bridge {
     return BigInt(ms) * 1_000_000n + BigInt(this.inThisMs) * 1_000n;
   }
 
+  /** The facts of the checkout that a folder lies in, from the files that the daemon left. */
+  private async saidFromDisk(folder: string): Promise<Said> {
+    let said: Said = {};
+    await within(
+      SPOOLING_MS,
+      this.factsOnDisk(folder).then((text) => (said = text ? { context: text } : {})),
+    );
+    return said;
+  }
+
+  private async factsOnDisk(folder: string): Promise<string> {
+    const repositories = path.join(this.home, "repos");
+    const starts = JSON.parse(await fs.promises.readFile(path.join(repositories, "starts.json"), "utf8"));
+    const name = starts.checkouts[await checkoutOf(folder)]?.[this.installed.host];
+    const found = await fs.promises.stat(path.join(this.home, "config.yaml"), { bigint: true }).catch(() => null);
+    const stamp = found === null ? [] : [Number(found.mtimeNs), Number(found.size)];
+    // The user may have turned it off since.
+    if (!name || JSON.stringify(starts.configuration) !== JSON.stringify(stamp)) return "";
+    const block = await fs.promises.readFile(path.join(repositories, name), "utf8");
+    return Buffer.byteLength(block) <= BLOCK_BYTES_MAX ? block : "";
+  }
+
   /** Keep a call for the next daemon, in the form of the hook client. */
-  private async spool(call: Call): Promise<void> {
+  private async spool(call: Call, said: Said): Promise<void> {
     const folder = path.join(this.home, "spool");
     await this.ensureFolder(this.home);
     await this.ensureFolder(folder);
     const { host, via } = this.installed;
+    const reply = Buffer.from(JSON.stringify(said));
     const header =
       `TE1 spool ${host} ${call.event} ${via} ${call.timeNs} ${call.deliveryId}` +
-      ` ${NOTHING_SAID.length} ${call.payload.length}\n`;
-    const content = Buffer.concat([Buffer.from(header + NOTHING_SAID), call.payload]);
-    if (!(await hasRoom(folder, content.length))) return;
+      ` ${reply.length} ${call.payload.length}\n`;
+    const content = Buffer.concat([Buffer.from(header), reply, call.payload]);
+    if (!(await hasRoom(folder, content.length))) throw new Error("the spool is full");
     const name = `${call.timeNs}-${process.pid}-${call.deliveryId}`;
     const unfinished = path.join(folder, `.${name}.tmp`);
     const file = await fs.promises.open(unfinished, "wx", 0o600);
@@ -394,6 +427,33 @@ export class Bridge {
       if (process.env[name] !== undefined) environment[name] = process.env[name];
     }
     return environment;
+  }
+}
+
+/** The folder above that git works in, as far as the user's home; else the folder itself. */
+async function checkoutOf(folder: string): Promise<string> {
+  const home = await fs.promises.realpath(process.env["HOME"] ?? "/");
+  const start = await fs.promises.realpath(folder);
+  let above = start;
+  while (!(await isThere(path.join(above, ".git")))) {
+    if (above === home || above === path.dirname(above)) return start;
+    above = path.dirname(above);
+  }
+  return above === start || above !== home ? above : start;
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return fs.promises.lstat(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+function attempt(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // The agent goes on without it.
   }
 }
 

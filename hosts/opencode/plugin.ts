@@ -9,16 +9,16 @@
 import * as files from "node:fs/promises";
 import { join } from "node:path";
 
-import { Bridge, stateHome, type Installed, type Said } from "../bridge/bridge.ts";
+import { Bridge, stateHome } from "../bridge/bridge.ts";
+import type { Installed, Said } from "../bridge/bridge.ts";
 
 declare const INSTALLED: Installed;
 
 /** Foreign objects, of which few members are known. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Foreign = any;
 
 /** What a hook takes at most: the bridge's own deadlines, of a start that waits for the call before it. */
-const HOOK_MS = 1_000;
+const HOOK_MS = 1_500;
 /** opencode is at its end, and what is on its way takes a millisecond. */
 const FAREWELL_MS = 500;
 /** A session that nobody resumed for so long has lost its prompt cache weeks ago. */
@@ -142,7 +142,9 @@ class Sessions {
       if (session.isFixed) throw new Error("too late");
       session.facts = context ?? "";
     };
-    await this.tell(event.type, sessionID, { name: "event", event }, take, { isStart: true });
+    const beginsAnew = isNew && session.parent === "";
+    const factsOf = beginsAnew ? this.folder : undefined;
+    await this.tell(event.type, sessionID, { name: "event", event }, take, { isStart: true, factsOf });
     if (isNew) await this.keepGiven(sessionID, session.facts);
     else if (session.facts === "" && !session.isFixed) session.facts = await this.given(sessionID);
   }
@@ -153,7 +155,7 @@ class Sessions {
     sessionID: string,
     payload: object,
     take: (said: Said) => void = () => {},
-    options: { isStart?: boolean } = {},
+    options: { isStart?: boolean; factsOf?: string | undefined } = {},
   ): Promise<void> {
     const parent = this.known.get(sessionID)?.parent ?? "";
     const until = performance.now() + HOOK_MS;

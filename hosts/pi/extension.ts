@@ -145,7 +145,7 @@ class Extension {
     context: Context,
     event: object,
     take?: (said: Said) => void,
-    options?: { isStart: boolean },
+    options?: { isStart: boolean; factsOf: string | undefined },
   ): Promise<void> {
     const payload = {
       session_id: context.sessionManager.getSessionId(),
@@ -168,7 +168,7 @@ class Extension {
       (said) => {
         if (!goesOn) this.section = said.context ?? "";
       },
-      { isStart: true },
+      { isStart: true, factsOf: goesOn ? undefined : context.cwd },
     );
   }
 

@@ -197,5 +197,5 @@ def test_an_agent_that_cannot_be_asked_is_told_before_anything_is_started(
         SideCalls(environments, callers).ready(HOST, Question("", ""))
 
 
-def test_claude_code_can_be_asked() -> None:
-    assert set(side_calls.CALLERS) == {"claude_code"}
+def test_these_agents_can_be_asked() -> None:
+    assert set(side_calls.CALLERS) == {"claude_code", "pi"}

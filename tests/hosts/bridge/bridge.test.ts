@@ -185,6 +185,31 @@ test("without a daemon a call is spooled whole and one daemon is started, withou
   assert.equal(fs.readFileSync(path.join(home, "started"), "utf8"), `${home} \n`);
 });
 
+test("without a daemon a start is given the facts on disk, and what it was given is spooled", async () => {
+  const checkout = path.join(home, "project");
+  const inside = path.join(checkout, "src");
+  fs.mkdirSync(inside, { recursive: true });
+  fs.mkdirSync(path.join(checkout, ".git"));
+  fs.mkdirSync(path.join(home, "repos"));
+  const configuration = path.join(home, "config.yaml");
+  fs.writeFileSync(configuration, "loopguard: off\n");
+  const { mtimeNs, size } = fs.statSync(configuration, { bigint: true });
+  const starts = `{"configuration": [${mtimeNs}, ${size}], "checkouts": {"${checkout}": {"pi": "block.md"}}}`;
+  fs.writeFileSync(path.join(home, "repos", "starts.json"), starts);
+  fs.writeFileSync(path.join(home, "repos", "block.md"), "- a fact\n");
+  const taken: Said[] = [];
+  const bridge = new Bridge(installed);
+  const take = (said: Said) => void taken.push(said);
+  await bridge.call("session_start", {}, take, { isStart: true, factsOf: inside });
+  await bridge.call("session_start", {}, take, { isStart: true });
+  await bridge.call("session_start", {}, take, { isStart: true, factsOf: home });
+  fs.writeFileSync(configuration, "microskills: off\n");
+  await bridge.call("session_start", {}, take, { isStart: true, factsOf: inside });
+  assert.deepEqual(taken, [{ context: "- a fact\n" }]);
+  const replies = spooled().map((file) => file.slice(file.indexOf("\n") + 1));
+  assert.deepEqual(replies, ['{"context":"- a fact\\n"}{}', "{}{}", "{}{}", "{}{}"]);
+});
+
 test("a socket that nobody listens on any more is as good as none", async () => {
   const daemon = await FakeDaemon.listen(say("{}"));
   await daemon.die();
