@@ -61,8 +61,10 @@ class OpenCode:
     ) -> None:
         self._home = home
         self._agents_home = agents_home
-        self._root = installation.config_root(agents_home, environment)
-        self._folder = self._root / "opencode"
+        configurations = installation.config_root(agents_home, environment)
+        # What is made on the way to the file is removed again, as far as the user's home.
+        self._root = agents_home if agents_home in configurations.parents else configurations
+        self._folder = configurations / "opencode"
         self._plugin_folder = home.plugins / OPENCODE
         self._entry = (self._plugin_folder / PLUGIN_NAME).absolute().as_uri()
         self._record = InstalledRecord(home.installed)
