@@ -312,7 +312,7 @@ export class Bridge {
       let socketPath = path.join(this.home, SOCKET_NAME);
       if (Buffer.byteLength(socketPath) > SOCKET_PATH_BYTES_MAX) {
         // The agent's working folder is not ours to change, so a short link stands in for a long home.
-        folder = await fs.promises.mkdtemp(path.join(os.tmpdir(), "te-"));
+        folder = await fs.promises.mkdtemp(path.join(shortTemporaryFolder(), "te-"));
         await fs.promises.symlink(this.home, path.join(folder, LINK_NAME));
         socketPath = path.join(folder, LINK_NAME, SOCKET_NAME);
       }
@@ -469,6 +469,12 @@ async function hasRoom(folder: string, size: number): Promise<boolean> {
     ),
   );
   return sizes.reduce((sum, one) => sum + one, size) <= SPOOL_BYTES_MAX;
+}
+
+function shortTemporaryFolder(): string {
+  const usual = os.tmpdir();
+  const below = path.join("te-XXXXXX", LINK_NAME, SOCKET_NAME);
+  return Buffer.byteLength(path.join(usual, below)) <= SOCKET_PATH_BYTES_MAX ? usual : "/tmp";
 }
 
 async function removeLink(folder: string): Promise<void> {

@@ -1,4 +1,4 @@
-"""What agents load of ours, under Node: type-checked as rendered, and its own tests (`tests/hosts/bridge`)."""
+"""What agents load of ours: type-checked as rendered, and its own tests (`tests/hosts/bridge`) under Node."""
 
 import json
 import os

@@ -321,20 +321,24 @@ test("a daemon of another version is spoken with", async () => {
   assert.deepEqual(taken, [{ context: "look again" }]);
 });
 
-test("a home with a long path is reached, and no link to it stays", async () => {
-  const long = path.join(home, "a folder with a long name ".repeat(8));
-  fs.mkdirSync(long);
-  const temporary = path.join(home, "tmp");
-  fs.mkdirSync(temporary);
-  const before = process.env["TMPDIR"];
-  process.env["TMPDIR"] = temporary;
-  const daemon = await FakeDaemon.listen(say("{}"), long);
-  await new Bridge({ ...installed, home: long }).call("tool_result", {});
-  if (before === undefined) delete process.env["TMPDIR"];
-  else process.env["TMPDIR"] = before;
-  assert.equal(daemon.asked.length, 1);
-  assert.deepEqual(fs.readdirSync(temporary), []);
-});
+for (const name of ["tmp", "a temporary folder with a long name ".repeat(5)]) {
+  test(`a home with a long path is reached with TMPDIR ${name}, and no link to it stays`, async () => {
+    const long = path.join(home, "a folder with a long name ".repeat(8));
+    const temporary = path.join(home, name);
+    for (const folder of [long, temporary]) fs.mkdirSync(folder);
+    const before = process.env["TMPDIR"];
+    const links = () => fs.readdirSync("/tmp").filter((found) => /^te-[^-]{6}$/.test(found));
+    const linksBefore = links();
+    process.env["TMPDIR"] = temporary;
+    const daemon = await FakeDaemon.listen(say("{}"), long);
+    await new Bridge({ ...installed, home: long }).call("tool_result", {});
+    if (before === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = before;
+    assert.equal(daemon.asked.length, 1);
+    assert.deepEqual(fs.readdirSync(temporary), []);
+    assert.deepEqual(links(), linksBefore);
+  });
+}
 
 test("the environment's home goes before the one that was installed, unless it is relative", async () => {
   const daemon = await FakeDaemon.listen(say("{}"));
