@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokeneconomizer.hosts.claude_code import host as claude_code
 from tokeneconomizer.hosts.codex import host as codex
 from tokeneconomizer.hosts.copilot import host as copilot
+from tokeneconomizer.hosts.opencode import host as opencode
 from tokeneconomizer.hosts.pi import host as pi
 
 if TYPE_CHECKING:
@@ -17,4 +18,6 @@ HOSTS: dict[str, Host] = {
     codex.NAME: codex,
     copilot.NAME: copilot,
     pi.NAME: pi,
+    opencode.NAME: opencode,
 }
+"""What a hook call of each means; see `hosts.host.Host`."""

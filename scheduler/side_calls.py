@@ -22,8 +22,9 @@ from tokeneconomizer.hosts.claude_code import side_call as claude_code
 from tokeneconomizer.hosts.codex import side_call as codex
 from tokeneconomizer.hosts.copilot import side_call as copilot
 from tokeneconomizer.hosts.log_format import AgentHomes
+from tokeneconomizer.hosts.opencode import side_call as opencode
 from tokeneconomizer.hosts.pi import side_call as pi
-from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, COPILOT, PI
+from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, COPILOT, OPENCODE, PI
 from tokeneconomizer.hosts.side_call import MARK, Answer
 from tokeneconomizer.scheduler.child import LOWEST_PRIORITY
 
@@ -37,6 +38,7 @@ CALLERS: Mapping[str, SideCaller] = {
     CODEX: codex,
     COPILOT: copilot,
     PI: pi,
+    OPENCODE: opencode,
 }
 """The agents that can be asked, by name."""
 

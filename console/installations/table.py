@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokeneconomizer.console.installations.claude_code import ClaudeCode
 from tokeneconomizer.console.installations.codex import Codex
 from tokeneconomizer.console.installations.copilot import Copilot
+from tokeneconomizer.console.installations.opencode import OpenCode
 from tokeneconomizer.console.installations.pi import Pi
 
 if TYPE_CHECKING:
@@ -17,5 +18,6 @@ INSTALLATIONS: dict[str, type[Installation]] = {
     Codex.NAME: Codex,
     Copilot.NAME: Copilot,
     Pi.NAME: Pi,
+    OpenCode.NAME: OpenCode,
 }
 """By name, in the order in which they are told."""
