@@ -103,7 +103,8 @@ def overview_of(home: Home, now: datetime) -> Overview:
         spool_waiting=files_in(home.spool),
         spool_refused=files_in(home.refused),
     )
-    told = (trouble_with(home), _failing(overview.daemon), overview.daemon.judge_problem)
+    daemon = overview.daemon
+    told = (trouble_with(home), _failing(daemon), daemon.judge_problem, daemon.proposer_problem)
     overview.troubles += [text for text in told if text]
     if home.events.exists():
         _count(overview, home, now)

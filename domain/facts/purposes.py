@@ -117,7 +117,7 @@ _TASK_FLAGS_WITH_VALUE = words_of(
     "-C --prefix --filter -F --workspace -w --dir --cwd -f --file --directory --project -p"
 )
 
-_INTERPRETERS = frozenset({"bash", "sh", "zsh", "fish", "python", "node", "ruby", "tsx", "pwsh"})
+INTERPRETERS = frozenset({"bash", "sh", "zsh", "fish", "python", "node", "ruby", "tsx", "pwsh"})
 _SCRIPT_FILE = re.compile(r"(?:\.{1,2}/)?(?:[\w.-]+/){0,4}[\w-]+(?:\.(?:sh|bash|fish|py|js|mjs|ts|rb|ps1))?")
 
 _NAME_PARTS = re.compile(r"[^a-z0-9]+")
@@ -185,7 +185,7 @@ def _task(words: list[str]) -> Aim | None:
 
 
 def _script_file(words: list[str]) -> Aim | None:
-    place = 1 if program_name(words[0]) in _INTERPRETERS and len(words) > 1 else 0
+    place = 1 if program_name(words[0]) in INTERPRETERS and len(words) > 1 else 0
     path = words[place]
     if "/" not in path or path.startswith(("/", "~")) or not _SCRIPT_FILE.fullmatch(path):
         return None

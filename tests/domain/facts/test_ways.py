@@ -5,7 +5,8 @@ from canaries import FAKE_SECRETS, SECRET_COMMANDS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokeneconomizer.domain.facts.ways import Way, folder_after, joined, ways_in, within
+from tokeneconomizer.domain.facts.folders import joined, within
+from tokeneconomizer.domain.facts.ways import Way, folder_after, ways_in
 from tokeneconomizer.domain.redaction import redact_command
 
 
