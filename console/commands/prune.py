@@ -13,7 +13,7 @@ import click
 from tokeneconomizer.console import output
 from tokeneconomizer.console.commands import prune_views
 from tokeneconomizer.console.config_file import Layer, announce, assign
-from tokeneconomizer.console.installing import agents_home_from
+from tokeneconomizer.console.installations.programs import agents_home_from
 from tokeneconomizer.console.state import configuration_in_force, place_of_folder, view_of
 from tokeneconomizer.domain.errors import TokeneconomizerError
 from tokeneconomizer.domain.settings import setting_of
