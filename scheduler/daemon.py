@@ -23,9 +23,7 @@ from tokeneconomizer.scheduler.environment import shield
 
 shield()
 
-from apscheduler.schedulers.asyncio import AsyncIOScheduler  # noqa: E402 - after shield
-
-from tokeneconomizer.domain.errors import DaemonRunning, TokeneconomizerError  # noqa: E402
+from tokeneconomizer.domain.errors import DaemonRunning, TokeneconomizerError  # noqa: E402 - after shield
 from tokeneconomizer.projections import microskills  # noqa: E402
 from tokeneconomizer.projections.event_log import EventLog  # noqa: E402
 from tokeneconomizer.scheduler import control  # noqa: E402
@@ -49,6 +47,7 @@ from tokeneconomizer.scheduler.store_trouble import (  # noqa: E402
     is_of_store,
 )
 from tokeneconomizer.scheduler.sweeping import PRUNE_COMMAND, Sweeping  # noqa: E402
+from tokeneconomizer.scheduler.timers import start_timer  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -151,7 +150,7 @@ class Daemon:
         gc.collect()
         gc.freeze()
         server = await Server(self._speaker(work), self._log).listen()
-        timers = self._start_timers(work)
+        timers = start_timer(TICK_S, lambda: self._tick(work))
         work.folding.soon()
         self._log.info("daemon listens", version=self._version, pid=os.getpid())
         await self._stop.wait()
@@ -187,20 +186,6 @@ class Daemon:
             keep_environment=self._environments.__setitem__,
             after=after,
         )
-
-    def _start_timers(self, work: Work) -> AsyncIOScheduler:
-        timers = AsyncIOScheduler(timezone=UTC)
-        timers.add_job(
-            self._tick,
-            "interval",
-            seconds=TICK_S,
-            args=(work,),
-            coalesce=True,
-            max_instances=1,
-            misfire_grace_time=None,
-        )
-        timers.start()
-        return timers
 
     def _tick(self, work: Work) -> None:
         """Do what is due now and then; each part may fail without keeping the others."""
