@@ -46,6 +46,10 @@ SAME_CONTENT_WITHIN_S = 2.0
 """Two registrations of one hook start together; a person does not send one prompt twice within this time."""
 
 
+GIVEN_BY_THE_CLIENT = "-given"
+"""Behind a delivery's id: of the event that says what the hook client gave where the daemon had stored it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """
@@ -135,9 +139,11 @@ def _stored_already(session: Session, delivery: Delivery) -> Outcome:
             failed_version=version,
             reason="the hook client answered by itself",
         )
-    if said and delivery.given:
-        _inject(session, replace(delivery, delivery_id=""), GivenBlock(delivery.given))
-    return Outcome(session if said else None, NOTHING, dropped)
+    # What the daemon said may have been taken back before: what was given instead is stored all the same.
+    given_id = delivery.delivery_id + GIVEN_BY_THE_CLIENT
+    if delivery.given and not session.has_delivery(given_id):
+        _inject(session, replace(delivery, delivery_id=given_id), GivenBlock(delivery.given))
+    return Outcome(session if session.pending_events else None, NOTHING, dropped)
 
 
 def _inject(session: Session, delivery: Delivery, block: GivenBlock) -> None:
