@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokeneconomizer.domain.facts.attempts import Attempt
 from tokeneconomizer.domain.facts.life import SessionOfFacts, facts_of
 from tokeneconomizer.domain.facts.proposed import without
-from tokeneconomizer.projections.microskills import ATTEMPT_FIELDS, proposals_of, repositories_of
+from tokeneconomizer.projections.microskills import proposals_of, repositories_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SESSIONS_ASKED_MAX = 200
 """The newest ones: far more than the longest silence of a fact, and computed in some fifty milliseconds."""
+
+_ATTEMPT = ", ".join(f"a.{name}" for name in Attempt._fields)
 
 
 class Block(NamedTuple):
@@ -49,8 +51,8 @@ def sessions_of(
             GROUP BY session HAVING EXISTS (SELECT 1 FROM attempts a JOIN streams s USING (stream_id)
                 WHERE s.session = streams.session)
             ORDER BY began DESC, session LIMIT ?)
-        SELECT n.session, n.began, a.* FROM newest n JOIN streams s ON s.session = n.session
-            JOIN attempts a USING (stream_id)
+        SELECT n.session, n.began, a.stream_id, {_ATTEMPT} FROM newest n
+            JOIN streams s ON s.session = n.session JOIN attempts a USING (stream_id)
             WHERE s.repository IN ({marks})
             ORDER BY n.began, n.session, s.started_at, a.stream_id, a.position, a.place""",
         (*names, limit, *names),
@@ -66,11 +68,9 @@ def _grouped(rows: Iterable[tuple[object, ...]]) -> Iterator[SessionOfFacts]:
 
 
 def _read_attempt(row: tuple[object, ...]) -> Attempt:
-    position = row[3]
-    values = dict(zip(ATTEMPT_FIELDS, row[5:], strict=True))
-    variables = str(values["variables"]).split()
-    is_whole = bool(values["is_whole"])
-    return replace(Attempt(position, **values), variables=tuple(variables), is_whole=is_whole)  # type: ignore[arg-type]
+    attempt = Attempt(*row[3:])  # type: ignore[arg-type] - as the fold stored them
+    variables = tuple(str(attempt.variables).split())
+    return attempt._replace(variables=variables, is_whole=bool(attempt.is_whole))
 
 
 def told(

@@ -144,10 +144,8 @@ _KEEP = (
 _OPEN = "SELECT call_id, command, background FROM open_calls WHERE stream_id = ?"
 _CLOSE = "DELETE FROM open_calls WHERE stream_id = ? AND call_id = ?"
 _INSERT_OPEN = "INSERT OR REPLACE INTO open_calls VALUES (?, ?, ?, ?)"
-ATTEMPT_FIELDS = tuple(name for name in Attempt.__dataclass_fields__ if name != "position")
-_ATTEMPT_COLUMNS = ("stream_id", "place", "position", *ATTEMPT_FIELDS)
-_ATTEMPT_VALUES = attrgetter("position", *ATTEMPT_FIELDS)
-_VARIABLES = 2 + 1 + ATTEMPT_FIELDS.index("variables")
+_ATTEMPT_COLUMNS = ("stream_id", "place", *Attempt._fields)
+_VARIABLES = _ATTEMPT_COLUMNS.index("variables")
 _INSERT_ATTEMPT = (
     f"INSERT INTO attempts ({', '.join(_ATTEMPT_COLUMNS)}) "
     f"VALUES ({', '.join('?' for _ in _ATTEMPT_COLUMNS)})"
@@ -192,7 +190,7 @@ class _Batch:
 
     def attempted(self, stream_id: str, place: int, attempt: Attempt) -> None:
         """Take an attempt."""
-        values = [stream_id, place, *_ATTEMPT_VALUES(attempt)]
+        values = [stream_id, place, *attempt]
         values[_VARIABLES] = " ".join(attempt.variables)
         self.attempts.append(tuple(values))
 

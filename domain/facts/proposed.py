@@ -8,7 +8,7 @@ failure was that of the way. All else comes from what sessions ran, as for any f
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.facts.attempts import Attempt, key_of
@@ -68,7 +68,7 @@ def without(streams: Streams, proposals: Iterable[Proposal]) -> Streams:
 
 def shown_as_json(shown: Iterable[tuple[int, Attempt]]) -> str:
     """Return attempts as canonical JSON."""
-    values = [{"place": place, **asdict(attempt)} for place, attempt in shown]
+    values = [{"place": place, **attempt._asdict()} for place, attempt in shown]
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

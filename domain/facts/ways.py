@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.command_rules import program_name
 from tokeneconomizer.domain.facts.folders import is_absolute, joined
-from tokeneconomizer.domain.facts.purposes import INTERPRETERS, Aim, Purpose, purpose_of
+from tokeneconomizer.domain.facts.purposes import INTERPRETERS, Aim, Purpose, may_have_purpose, purpose_of
 from tokeneconomizer.domain.shell_words import argument_positions, tokens_of
 from tokeneconomizer.domain.verdicts import read
 from tokeneconomizer.domain.verdicts.programs import words as words_of
@@ -53,6 +53,8 @@ FAMILIES = {
 }
 """Programs that take each other's place, one of which a machine may lack."""
 
+_FAMILY = re.compile(rf"\b(?:{'|'.join(FAMILIES)})\b")
+
 _BEFORE = {"time": 0, "nohup": 0, "command": 0, "env": 0, "exec": 0, "timeout": 1, "nice": 0}
 """Words before a program, and how many values follow each."""
 
@@ -66,7 +68,13 @@ NO_HEADS: Heads = MappingProxyType({})
 
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _HARMLESS_VALUE = re.compile(r"\d{1,4}|true|false|yes|no|on|off")
+_ALONE = re.compile(r"[\w./:@%+,=-]+(?: [\w./:@%+,=-]+)*(?: 2>&1)?", re.ASCII)
+"""A line of one plain command, which needs no reading by the grammar."""
+
 _MOVES = re.compile(r"\b(?:cd|pushd|popd)\b")
+_GOES_ONCE = re.compile(r"cd ([\w.~/-]+) *(?:&&|;|$)")
+"""The usual form of it, which needs no reading."""
+
 _SWITCHES = words_of(
     "-- - -q -v -vv -x -l -race -short --write --check --fix --run --verbose --quiet --noEmit --unsafe"
 )
@@ -124,6 +132,8 @@ def ways_in(command: str, also: Heads = NO_HEADS) -> list[Way]:
         also: what else has a purpose in its repository.
 
     """
+    if not also and not may_have_purpose(command) and _FAMILY.search(command) is None:
+        return []
     return _read(command, lambda words, folder: _way(words, folder, also))
 
 
@@ -160,6 +170,9 @@ def folder_after(command: str) -> str | None:
         return None
     if _DOUBTFUL.search(command):
         return "?"
+    alone = _GOES_ONCE.match(command)
+    if alone and _MOVES.search(command, alone.end()) is None:
+        return joined("", alone[1])
     folder = ""
     for words in _simple_commands(command):
         if program_name(words[0]) == "cd":
@@ -176,6 +189,8 @@ def _simple_commands(command: str) -> list[list[str]]:
 
 def _proven(command: str, count: int) -> list[bool] | None:
     """Return for each command whether the line's success proves its own; None where they do not match."""
+    if _ALONE.fullmatch(command):
+        return [True]
     invocations = read(command).reading.invocations
     if len(invocations) != count:
         return None

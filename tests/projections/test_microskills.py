@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pytest
@@ -285,7 +285,7 @@ def test_what_its_own_session_showed_of_a_proposal_is_evidence(view: View) -> No
     first = world(1)
     fold_all(view, first)
     (built,) = attempts_of("npm run build", first=5)
-    attempt = replace(built, head="./x world", key="x world", text="./x world", rest="world")
+    attempt = built._replace(head="./x world", key="x world", text="./x world", rest="world")
     microskills.fold(view.connection(), proposing(first, shown=shown_as_json([(8, attempt)])))
     microskills.fold(view.connection(), rows(world(2).events, 600))
     (fact,) = queries.facts_in(view.connection(), REPOSITORY, with_proposals=True)
