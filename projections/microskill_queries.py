@@ -68,7 +68,7 @@ def _grouped(rows: Iterable[tuple[object, ...]]) -> Iterator[SessionOfFacts]:
 
 
 def _read_attempt(row: tuple[object, ...]) -> Attempt:
-    attempt = Attempt(*row[3:])  # type: ignore[arg-type] - as the fold stored them
+    attempt = Attempt._make(row[3:])
     variables = tuple(str(attempt.variables).split())
     return attempt._replace(variables=variables, is_whole=bool(attempt.is_whole))
 
