@@ -80,20 +80,34 @@ def look_at_hearing(patient: Patient) -> Iterator[Finding]:
 
 def look_at_judge(patient: Patient) -> Iterator[Finding]:
     """Whether the judge, where it is switched on, can be asked, and was heard."""
+    heard = daemon_process.state_of(patient.home).judge_problem
+    yield from _look_at_side_calls(patient, "judge", ("judge", "auto", "off"), heard)
+
+
+def look_at_proposer(patient: Patient) -> Iterator[Finding]:
+    """Whether an agent that is to propose facts can be asked, and was heard."""
+    heard = daemon_process.state_of(patient.home).proposer_problem
+    yield from _look_at_side_calls(patient, "proposer", ("microskills", "full", "envfacts"), heard)
+
+
+def _look_at_side_calls(
+    patient: Patient, name: str, setting: tuple[str, str, str], heard: str | None
+) -> Iterator[Finding]:
+    """Look at what makes side calls while a key has a value; `setting` is both, and the value without."""
     configuration, _ = configuration_or_problem()
+    key, on, off = setting
     layers = (configuration.everywhere, *configuration.hosts.values(), *configuration.repositories.values())
-    if all(layer.get("judge", "off") == "off" for layer in layers):
+    if all(layer.get(key, off) != on for layer in layers):
         return
     if shutil.which(BINARY, path=patient.environment.get("PATH")) is None:
         yield warning(
-            f"the judge is switched on, and `{BINARY}` is not in this PATH, so that it may not be asked",
-            "install Claude Code, or `te config set judge off`",
+            f"the {name} is switched on, and `{BINARY}` is not in this PATH, so that it may not be asked",
+            f"install Claude Code, or `te config set {key} {off}`",
         )
-    problem_heard = daemon_process.state_of(patient.home).judge_problem
-    if problem_heard:
-        yield warning(f"the judge was not heard: {problem_heard}", "nothing else depends on it; see the log")
+    if heard:
+        yield warning(f"the {name} was not heard: {heard}", "nothing else depends on it; see the log")
     else:
-        yield ok("the judge is switched on")
+        yield ok(f"the {name} is switched on")
 
 
 AGENT_CHECKS = (
@@ -101,6 +115,7 @@ AGENT_CHECKS = (
     Check("setup", ("installed",), look_at_installed),
     Check("hearing", (), look_at_hearing),
     Check("judge", ("config", "socket"), look_at_judge),
+    Check("proposer", ("config", "socket"), look_at_proposer),
 )
 
 

@@ -104,10 +104,12 @@ def overview_of(home: Home, now: datetime) -> Overview:
         spool_waiting=files_in(home.spool),
         spool_refused=files_in(home.refused),
     )
+    daemon = overview.daemon
     told = (
         trouble_with(home),
-        _failing(overview.daemon),
-        overview.daemon.judge_problem,
+        _failing(daemon),
+        daemon.judge_problem,
+        daemon.proposer_problem,
         codex_trouble(home, Path.home(), os.environ),
     )
     overview.troubles += [text for text in told if text]

@@ -52,6 +52,10 @@ PROMPT_BEFORE_START_S_MAX = 5.0
 """The hooks of a start and of its prompt begin within 0.1 s; each is told within its deadline of a second."""
 
 
+GIVEN_BY_THE_CLIENT = "-given"
+"""Behind a delivery's id: of the event that says what the hook client gave where the daemon had stored it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """
@@ -141,9 +145,11 @@ def _stored_already(session: Session, delivery: Delivery) -> Outcome:
             failed_version=version,
             reason="the hook client answered by itself",
         )
-    if said and delivery.given:
-        _inject(session, replace(delivery, delivery_id=""), GivenBlock(delivery.given))
-    return Outcome(session if said else None, NOTHING, dropped)
+    # What the daemon said may have been taken back before: what was given instead is stored all the same.
+    given_id = delivery.delivery_id + GIVEN_BY_THE_CLIENT
+    if delivery.given and not session.has_delivery(given_id):
+        _inject(session, replace(delivery, delivery_id=given_id), GivenBlock(delivery.given))
+    return Outcome(session if session.pending_events else None, NOTHING, dropped)
 
 
 def _inject(session: Session, delivery: Delivery, block: GivenBlock) -> None:

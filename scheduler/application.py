@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from eventsourcing.application import AggregateNotFoundError
@@ -18,6 +18,7 @@ from eventsourcing.persistence import PersistenceError
 from tokeneconomizer.domain import session_events as happened
 from tokeneconomizer.domain.commands import OpenTurn, Place, StartSession
 from tokeneconomizer.domain.ending import account_again, archive_silent
+from tokeneconomizer.domain.facts.proposed import shown_as_json
 from tokeneconomizer.domain.guard.envelope import with_envelope
 from tokeneconomizer.domain.handle import Rules, handle
 from tokeneconomizer.domain.microskills import NO_BLOCK, GivenBlock, Microskills, MicroskillsEvent
@@ -37,8 +38,10 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.commands import Delivery, HookCommand, SessionKey
     from tokeneconomizer.domain.decisions import Decision
     from tokeneconomizer.domain.digests import Hasher
+    from tokeneconomizer.domain.facts.proposer import Proposed
     from tokeneconomizer.domain.missed_calls import LoggedTurn
     from tokeneconomizer.domain.settings import Configuration
+    from tokeneconomizer.domain.setup import SideCall
     from tokeneconomizer.scheduler.envelopes import Envelopes
     from tokeneconomizer.scheduler.store import EventStore
 
@@ -298,6 +301,11 @@ class Application:
                 agent_version=agent_version,
             )
 
+    def side_call_made(self, host: str, call: SideCall, at: datetime) -> None:
+        """Store a call of our own through an agent, with what it cost."""
+        with self.setup(host, at) as setup:
+            setup.trigger_event(Setup.SideCallMade, timestamp=at, **asdict(call))
+
     def policies_seen(self, policies: Sequence[tuple[str, str, str, str]], at: datetime) -> int:
         """
         Store the configuration values that differ from what was last stored.
@@ -334,6 +342,24 @@ class Application:
         """Store that the user wants a fact to stay, or gone."""
         event = Microskills.FactPinned if pinned else Microskills.FactRetiredByUser
         self._learn(repository, event, at, fact_id=fact_id)
+
+    def facts_proposed(
+        self, repository: str, at: datetime, side_call_id: str, proposed: Sequence[Proposed]
+    ) -> None:
+        """Store the facts that a side call proposed."""
+        for one in proposed:
+            self._learn(
+                repository,
+                Microskills.FactProposed,
+                at,
+                fact_id=one.fact_id,
+                text=one.text,
+                side_call_id=side_call_id,
+                purpose=one.proposal.purpose.value,
+                command=one.proposal.command,
+                instead_of=one.proposal.instead_of,
+                shown=shown_as_json(one.shown),
+            )
 
     def identity_linked(self, repository: str, other: str, at: datetime) -> None:
         """Store that a repository is the same as one with another identity."""

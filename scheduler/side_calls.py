@@ -96,7 +96,7 @@ class SideCalls:
         """
         caller, environment = self._callers.get(host), self._environments.get(host)
         if caller is None:
-            message = f"{host} cannot be asked by this version: switch the judge off for it"
+            message = f"{host} cannot be asked by this version: switch off for it what asks"
             raise SideCallFailed(message)
         if environment is None:
             message = (

@@ -387,6 +387,22 @@ def test_a_judge_that_cannot_be_asked_or_was_not_heard_is_told(
     assert "did not answer" in te("status").out
 
 
+def test_a_proposer_that_cannot_be_asked_or_was_not_heard_is_told(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert found(patient, "proposer") == []
+    te("config", "set", "microskills", "full")
+    (missing, on) = found(patient, "proposer")
+    assert "`claude` is not in this PATH" in missing.words
+    assert "te config set microskills envfacts" in missing.advice
+    assert on.level is Level.OK
+
+    told = DaemonState(running=True, answers=True, proposer_problem="it did not answer within 60 s")
+    monkeypatch.setattr(daemon_process, "state_of", lambda _: told)
+    assert "did not answer" in found(patient, "proposer")[-1].words
+    assert "did not answer" in te("status").out
+
+
 def test_blocks_that_a_start_would_not_find_are_a_problem(patient: Patient) -> None:
     home = patient.home
     assert level_of(patient, "facts") is Level.OK

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from sessions import MAIN, Telling
 
@@ -10,6 +12,9 @@ from tokeneconomizer.domain.microskills import GivenBlock
 from tokeneconomizer.domain.session import Session
 from tokeneconomizer.domain.session_events import DeliveryFailed, FactsInjected
 from tokeneconomizer.domain.session_snapshot import SessionSnapshot
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 RULES = Rules(block_at=lambda place: GivenBlock(f"facts of {place.repository}", 7))
 TEXT = "facts of example.org/team/project"
@@ -78,14 +83,7 @@ def test_what_never_arrived_at_its_start_is_not_what_the_session_was_given() -> 
     telling = Telling(rules=RULES)
     telling.start(delivery_id="delivery-1")
     assert telling.session is not None
-    telling.session.trigger_event(
-        DeliveryFailed,
-        timestamp=telling.at,
-        delivery_id="",
-        failed_topic="session.facts_injected",
-        failed_version=2,
-        reason="late",
-    )
+    taken_back(telling.session, telling.at)
     assert reassembled(telling, "resume") == ""
 
 
@@ -102,3 +100,35 @@ def test_a_daemon_that_was_too_late_is_taken_back_and_what_was_given_instead_is_
     spooled(telling, "delivery-1", "what lay on disk")
     assert telling.topics() == ["started", "facts_injected", "delivery_failed", "facts_injected"]
     assert injected(telling)[-1] == ("what lay on disk", 0)
+
+
+def test_what_was_taken_back_before_the_spooled_copy_came_is_stored_as_it_was_given() -> None:
+    telling = Telling(rules=RULES)
+    telling.start(delivery_id="delivery-1")
+    assert telling.session is not None
+    taken_back(telling.session, telling.at)
+    for _ in range(3):
+        spooled(telling, "delivery-1", "what lay on disk")
+    assert telling.topics() == ["started", "facts_injected", "delivery_failed", "facts_injected"]
+    assert injected(telling)[-1] == ("what lay on disk", 0)
+    assert reassembled(telling, "resume") == "what lay on disk"
+
+
+def test_a_spooled_copy_that_comes_twice_is_stored_once() -> None:
+    telling = Telling(rules=RULES)
+    telling.start(delivery_id="delivery-1")
+    for _ in range(3):
+        spooled(telling, "delivery-1", "what lay on disk")
+    assert telling.topics() == ["started", "facts_injected", "delivery_failed", "facts_injected"]
+
+
+def taken_back(session: Session, at: datetime) -> None:
+    """The daemon heard no confirmation of the facts that it gave."""
+    session.trigger_event(
+        DeliveryFailed,
+        timestamp=at,
+        delivery_id="",
+        failed_topic="session.facts_injected",
+        failed_version=2,
+        reason="late",
+    )
