@@ -43,6 +43,9 @@ PI_USER_SETTINGS = "settings.json"
 """A checkout's settings override those in Pi's own folder."""
 
 
+OPENCODE_SECOND_FILE = opencode.SECOND_FILE
+
+
 def agent_file(host: str, homes: AgentHomes, name: str) -> Path:
     """Return a file in the agent's own folder."""
     variable, folder = AGENT_FOLDERS[host]

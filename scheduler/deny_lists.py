@@ -6,7 +6,6 @@ The record of a write is stored before the file is touched; one process at a tim
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +21,17 @@ from tokeneconomizer.domain.deny_list import (
     SwitchedOff,
     Unlisted,
     member,
+    texts,
 )
-from tokeneconomizer.hosts.pruning import PI_USER_SETTINGS, TARGETS, TRUST, agent_file
-from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, PI
+from tokeneconomizer.hosts.commented_json import document_of
+from tokeneconomizer.hosts.pruning import (
+    OPENCODE_SECOND_FILE,
+    PI_USER_SETTINGS,
+    TARGETS,
+    TRUST,
+    agent_file,
+)
+from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, OPENCODE, PI
 from tokeneconomizer.scheduler.foreign_files import beginning_of
 from tokeneconomizer.scheduler.lock import held
 from tokeneconomizer.scheduler.places import common_git_folder, main_checkout, place_of
@@ -189,14 +196,17 @@ class DenyList:
             raise WriteRefused(Reason.UNTRUSTED, message)
 
     def _circumstances(self) -> Circumstances:
+        """Look at what else rules over the agent's tools here."""
         inherited: Path | None = None
         if self.host == PI:
             inherited = agent_file(PI, self._homes, PI_USER_SETTINGS)
         elif self.host == CLAUDE_CODE and main_checkout(self._checkout) != self._checkout:
             inherited = main_checkout(self._checkout) / self._target.file
+        elif self.host == OPENCODE:
+            inherited = self._checkout / OPENCODE_SECOND_FILE
         if inherited is None:
             return Circumstances(self._version)
-        return Circumstances(self._version, _json_object(beginning_of(inherited, MAX_FILE_BYTES)))
+        return Circumstances(self._version, document_of(beginning_of(inherited, MAX_FILE_BYTES)))
 
     def in_force(self, names: Sequence[str]) -> list[str]:
         """Return the names for which nothing is left to write; none where the file cannot be read."""
@@ -268,20 +278,13 @@ def _edits(denials: Sequence[Denial], document: Document) -> list[Edit]:
             case SwitchedOff(_, path):
                 edits.append(AddMember(path, value=False))
             case Unlisted(name, path):
-                edits.append(RemoveElement(path, name))
+                # It may stand there more than once.
+                edits += [RemoveElement(path, name)] * texts(member(document, path)).count(name)
             case ShorterList(_, path, rest):
                 # Each of them holds the whole list.
                 kind = AddMember if member(document, path) is None else SetMember
                 edits = [kind(path, list(rest))]
     return edits
-
-
-def _json_object(data: bytes) -> Document | None:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _in_git(record: Callable[[Applied], None] = keep_no_record) -> Surroundings:

@@ -234,7 +234,7 @@ def _replace(place: Place, root: Folder, found: Found, data: bytes | None, disk:
             if found.status is None:
                 put(folder, found.path.name, data, Rights(NEW_FILE_MODE), disk, None)
             else:
-                put(folder, found.path.name, data, Rights.like(found.status), disk, is_read)
+                put(folder, found.path.name, data, Rights.like(found.status, found.attributes), disk, is_read)
         except BaseException:
             _remove_empty(made)
             raise

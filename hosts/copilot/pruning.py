@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.deny_list import DenyTarget, ListedName, member, texts
+from tokeneconomizer.hosts.commented_json import document_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.deny_list import Circumstances, Denial, Document
 
 DISABLED = ("disabledMcpServers",)
-
-_COMMENT_OR_TEXT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-"""Copilot's own `config.json` begins with comments."""
 
 
 def denials(document: Document, names: Sequence[str], _circumstances: Circumstances) -> list[Denial]:
@@ -28,11 +24,7 @@ def denials(document: Document, names: Sequence[str], _circumstances: Circumstan
 
 def is_trusted(user_config: bytes, folders: Iterable[str]) -> bool:
     """Return whether one of these folders, or one above it, is trusted."""
-    try:
-        text = _COMMENT_OR_TEXT.sub(lambda found: found[1] or "", user_config.decode("utf-8-sig"))
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
+    value = document_of(user_config)
     named = [*texts(member(value, ("trustedFolders",))), *texts(member(value, ("trusted_folders",)))]
     trusted = {str(Path(path).resolve()) for path in named}
     return any(not trusted.isdisjoint(map(str, (Path(folder), *Path(folder).parents))) for folder in folders)
