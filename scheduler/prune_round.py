@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.commands import Place
 from tokeneconomizer.domain.errors import DaemonRunning, TokeneconomizerError
-from tokeneconomizer.domain.prune_evidence import PruneLimits, Verdict, evidence_to_json
+from tokeneconomizer.domain.prune_evidence import PruneLimits, Verdict, evidence_to_json, wait_s
 from tokeneconomizer.domain.settings import Configuration
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.projections import prune_evidence
@@ -40,6 +40,7 @@ from tokeneconomizer.scheduler.prune_changes import (
 )
 from tokeneconomizer.scheduler.prune_state import PruneState
 from tokeneconomizer.scheduler.sending import Sending
+from tokeneconomizer.writers.errors import Reason, WriteRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -178,10 +179,9 @@ class PruneRound:
         return DenyList(ground.home, ground.homes, host, Path(checkout.path), version_of(host))
 
     def _wait_s(self, checkout: Checkout) -> float:
-        minutes = self._ground.in_force.get(
-            "prune.idle_minutes", host=checkout.host, repository=checkout.repository
-        )
-        return int(minutes) * 60.0
+        about = {"host": checkout.host, "repository": checkout.repository}
+        cached_s = prune_evidence.longest_cached_s(self._view.connection(), **about)
+        return wait_s(int(self._ground.in_force.get("prune.idle_minutes", **about)), cached_s)
 
     def _idle_s(self, checkout: Checkout) -> float:
         return self._idleness.seconds(checkout.repository, self._ground.clocks())
@@ -192,20 +192,22 @@ class PruneRound:
             # What was used since is none of it any more.
             unused = {one.unit.name for one in checkout.judged if one.verdict is Verdict.UNUSED}
             names = [name for name in names if name in unused]
-        if self._idle_s(checkout) < self._wait_s(checkout):
-            return
-        answer = deny_list.apply(names)
+        answer = deny_list.apply(names, last_look=lambda: self._look_again(checkout))
         if answer.refused is not None and line.refusal == answer.refused.reason:
             return
         changes = changes_of_writing(deny_list, answer, names, overridden=False, idle_ms=idle_ms)
         # Where the file says it all already, nothing is left to wait for.
         self._store(checkout, changes or [proposed([], "{}", "{}")])
 
+    def _look_again(self, checkout: Checkout) -> None:
+        """Refuse what was due a moment ago, if something happened since."""
+        if self._idle_s(checkout) < self._wait_s(checkout):
+            message = f"{checkout.path}: something happened here right before the file was to be changed"
+            raise WriteRefused(Reason.ACTIVE, message)
+
     def _take_back(self, checkout: Checkout, deny_list: DenyList, line: ListLine) -> None:
         """Take back what was asked for since it was denied; the rest is written again at once."""
-        if self._idle_s(checkout) < self._wait_s(checkout):
-            return
-        answer = deny_list.restore()
+        answer = deny_list.restore(last_look=lambda: self._look_again(checkout))
         if answer.refused is not None:
             if line.refusal != answer.refused.reason:
                 self._store(checkout, changes_of_restoring(deny_list, answer))

@@ -18,7 +18,7 @@ MAX_LINKS: Final = 40
 MAX_FILE_BYTES: Final = 4 * 1024 * 1024
 """A settings file has a few thousand."""
 
-_OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _WRONG_KIND: Final = frozenset({errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO})
 
 
@@ -119,8 +119,9 @@ def _look(place: Place, root: Folder, opened: ExitStack) -> Found:
         return Found(path, folder, tuple(folders))
     _check_file(path, status)
     try:
-        data, status = folder.read(name, MAX_FILE_BYTES + 1)
         attributes = folder.attributes(name)
+        # Last, so that little time is left for a change that is not seen.
+        data, status = folder.read(name, MAX_FILE_BYTES + 1)
     except FileNotFoundError as error:
         raise ChangedMeanwhile from error
     _check_file(path, status)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ import click
 from tokeneconomizer.console import output
 from tokeneconomizer.console.commands import prune_views
 from tokeneconomizer.console.config_file import Layer, announce, assign
+from tokeneconomizer.console.deny_list_lines import tell_git_list
 from tokeneconomizer.console.installing import agents_home_from
 from tokeneconomizer.console.state import configuration_in_force, place_of_folder, view_of
 from tokeneconomizer.domain.errors import TokeneconomizerError
@@ -97,7 +97,8 @@ def apply_command(
         output.say(f"{', '.join(chosen)}: to be denied as soon as the repository has been idle long enough")
         return
     answer = deny_list.apply(chosen, allow_tracked=allow_tracked)
-    output.print_json(asdict(answer))
+    output.print_json(answer.to_json())
+    tell_git_list(answer)
     _store(deny_list, changes_of_writing(deny_list, answer, chosen, overridden=True))
 
 
@@ -107,7 +108,8 @@ def restore_command(host: str, checkout: Path, agents_home: Path | None) -> None
     """Take back exactly what was written into an agent's file."""
     deny_list = _deny_list(host, checkout, agents_home)
     answer = deny_list.restore()
-    output.print_json(asdict(answer))
+    output.print_json(answer.to_json())
+    tell_git_list(answer)
     _store(deny_list, changes_of_restoring(deny_list, answer))
 
 
