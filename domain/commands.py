@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tokeneconomizer.domain.digests import Call
+    from tokeneconomizer.domain.prune_evidence import OfferedTool
 
 
 class PromptKind(StrEnum):
@@ -134,10 +135,28 @@ class EndSession:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class OfferTools:
+    """
+    The agent's own bridge tells all tools that it offers here, loaded and deferred ones.
+
+    Nothing of it is the session's: it becomes the checkout's catalogue, if that is another than the last one.
+    It is told once a session, when the tools are known; telling it again changes nothing.
+
+    Attributes:
+        tools: each with the characters of what the model is given of it as compact JSON, None where unknown.
+        agent_version: as the agent's log has it.
+
+    """
+
+    tools: tuple[OfferedTool, ...]
+    agent_version: str = ""
+
+
 ENDS_OPEN_TURN = (StartSession, SubmitPrompt, EndSession)
 """Steps that find a turn open only when its end was told by no hook."""
 
-Step = StartSession | SubmitPrompt | ReturnCalls | EndTurn | Compact | EndSession
+Step = StartSession | SubmitPrompt | ReturnCalls | EndTurn | Compact | EndSession | OfferTools
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,16 +16,19 @@ from eventsourcing.domain import Aggregate
 from eventsourcing.persistence import PersistenceError
 
 from tokeneconomizer.domain import session_events as happened
+from tokeneconomizer.domain.commands import OfferTools, Place
+from tokeneconomizer.domain.decisions import NOTHING
 from tokeneconomizer.domain.ending import account_again, archive_silent
 from tokeneconomizer.domain.guard.envelope import with_envelope
 from tokeneconomizer.domain.handle import Rules, handle
 from tokeneconomizer.domain.microskills import NO_BLOCK, GivenBlock, Microskills, MicroskillsEvent
 from tokeneconomizer.domain.missed_calls import store_missed
+from tokeneconomizer.domain.redaction import scrub
 from tokeneconomizer.domain.session import Phase, Session
 from tokeneconomizer.domain.session_snapshot import SessionSnapshot
 from tokeneconomizer.domain.setup import Setup, policy_name
 from tokeneconomizer.domain.tool_prune import ToolPrune
-from tokeneconomizer.scheduler.prune_changes import PRUNE_EVENTS
+from tokeneconomizer.scheduler.prune_changes import PRUNE_EVENTS, catalog_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tokeneconomizer.domain.accounting.turn import Accounting
-    from tokeneconomizer.domain.commands import Delivery, HookCommand, Place, SessionKey
+    from tokeneconomizer.domain.commands import Delivery, HookCommand, SessionKey
     from tokeneconomizer.domain.decisions import Decision
     from tokeneconomizer.domain.digests import Hasher
     from tokeneconomizer.domain.missed_calls import LoggedTurn
@@ -176,6 +179,8 @@ class Application:
     def handle(self, command: HookCommand, delivery: Delivery) -> Answer:
         """Store what a hook call tells, and return the answer."""
         stream_id = Session.stream_id(command.key)
+        if isinstance(command.step, OfferTools):
+            return Answer(NOTHING, stream_id, events=self._tools_offered(command, command.step, delivery.at))
         session = self._find(Session, stream_id)
         with self._whole_or_forgotten(stream_id):
             outcome = handle(
@@ -346,6 +351,16 @@ class Application:
             events = len(prune.pending_events)
             self._store.save(prune)
         return events
+
+    def _tools_offered(self, command: HookCommand, offered: OfferTools, at: datetime) -> int:
+        """Store the catalogue that an agent's bridge tells; return how many events that were."""
+        # A sub-agent is given a choice of the tools.
+        if command.key.agent_id or not offered.tools:
+            return 0
+        change = catalog_recorded(offered.agent_version, offered.tools)
+        place = self._surroundings.place_of(command.cwd)
+        place = Place(scrub(place.repository), scrub(place.checkout))
+        return self.prune_changed(command.key.host, place, [change], at)
 
     def known_policies(self, host: str) -> dict[str, str]:
         """Return the policies last stored for a host, by `policy_name`."""

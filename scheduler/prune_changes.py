@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 from tokeneconomizer.domain.deny_list import GIT_LIST
+from tokeneconomizer.domain.labels import label
+from tokeneconomizer.domain.prune_evidence import catalog_to_json
 from tokeneconomizer.domain.redaction import scrub
 from tokeneconomizer.domain.tool_prune import ToolPrune
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tokeneconomizer.domain.commands import Place
+    from tokeneconomizer.domain.prune_evidence import OfferedTool
     from tokeneconomizer.domain.tool_prune import ToolPruneEvent
     from tokeneconomizer.scheduler.deny_lists import Answer, DenyList, Refused
 
@@ -28,6 +33,9 @@ PRUNE_EVENTS: dict[str, type[ToolPruneEvent]] = {
     "restored": ToolPrune.DenyListRestored,
 }
 
+
+TOOLS_MAX = 1_000
+"""An agent offers some dozens; with all its servers' tools some hundreds."""
 
 Field: TypeAlias = str | int | bool | list[str] | None
 
@@ -60,6 +68,15 @@ class PruneChanged(msgspec.Struct):
     checkout: str
     changes: list[PruneChange]
     name: str = PRUNE_CHANGED
+
+
+def catalog_recorded(agent_version: str, tools: Iterable[OfferedTool]) -> PruneChange:
+    """Return that the agent offers these tools here."""
+    bounded = [
+        replace(tool, name=label(tool.name), server=label(tool.server)) for tool in islice(tools, TOOLS_MAX)
+    ]
+    fields: dict[str, Field] = {"agent_version": label(agent_version), "catalog": catalog_to_json(bounded)}
+    return PruneChange("catalog_recorded", fields)
 
 
 def proposed(names: Sequence[str], evidence: str, limits: str) -> PruneChange:

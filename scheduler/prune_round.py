@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.commands import Place
 from tokeneconomizer.domain.errors import DaemonRunning, TokeneconomizerError
-from tokeneconomizer.domain.prune_evidence import PruneLimits, Verdict, evidence_to_json, wait_s
+from tokeneconomizer.domain.prune_evidence import (
+    PruneLimits,
+    Verdict,
+    catalog_to_json,
+    evidence_to_json,
+    wait_s,
+)
 from tokeneconomizer.domain.settings import Configuration
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.projections import prune_evidence
@@ -24,6 +30,7 @@ from tokeneconomizer.projections.switch import open_view
 from tokeneconomizer.scheduler import configuration
 from tokeneconomizer.scheduler.agent_versions import version_of
 from tokeneconomizer.scheduler.child import EXIT_BUSY, EXIT_FAILED, LOWEST_PRIORITY
+from tokeneconomizer.scheduler.configured_servers import configured_servers
 from tokeneconomizer.scheduler.deny_lists import DenyList
 from tokeneconomizer.scheduler.due import read_clocks
 from tokeneconomizer.scheduler.home import Home
@@ -31,6 +38,7 @@ from tokeneconomizer.scheduler.idleness import Idleness
 from tokeneconomizer.scheduler.lock import held
 from tokeneconomizer.scheduler.log_places import LogPlaces
 from tokeneconomizer.scheduler.prune_changes import (
+    catalog_recorded,
     changes_of_restoring,
     changes_of_writing,
     pended,
@@ -50,6 +58,8 @@ if TYPE_CHECKING:
     from tokeneconomizer.scheduler.due import Reading
     from tokeneconomizer.scheduler.prune_changes import PruneChange
     from tokeneconomizer.scheduler.prune_state import Checkout
+
+NO_CATALOG = catalog_to_json(())
 
 IDLE_NAME = "idle.msgpack"
 
@@ -130,9 +140,21 @@ class PruneRound:
 
     def propose(self) -> None:
         """Propose what is unused now, and in `auto` approve it."""
+        self.read_configured()
         for checkout in self._checkouts():
             if checkout.mode != "off":
                 self._store(checkout, self._proposal(checkout))
+
+    def read_configured(self) -> None:
+        """Take up the servers of agents that tell no tools."""
+        self._view.catch_up(self._log)
+        connection, homes = self._view.connection(), self._ground.homes
+        known = {(line.host, line.checkout): line.catalog for line in prune_evidence.lists(connection)}
+        for host, repository, path in prune_evidence.checkouts(connection):
+            tools = configured_servers(host, Path(path), homes) if Path(path).is_dir() else None
+            if tools is not None and catalog_to_json(tools) != known.get((host, path), NO_CATALOG):
+                change = catalog_recorded("", tools)
+                self._ask(request_of(host, Place(repository, path), [change]))
 
     def _checkouts(self) -> list[Checkout]:
         self._view.catch_up(self._log)

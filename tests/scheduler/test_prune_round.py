@@ -323,6 +323,21 @@ def test_a_cache_that_outlived_a_silence_lengthens_the_wait_and_nothing_shortens
     assert timeline.denied() == ["Workflow"]
 
 
+def test_a_server_of_copilots_that_nobody_uses_is_proposed(timeline: Timeline) -> None:
+    (timeline.checkout / ".mcp.json").write_text('{"mcpServers": {"lab": {}, "used": {}}}')
+    timeline.prompts(9, session="a", host="copilot")
+    timeline.prompts(3, replace(tool("used-alpha"), server="used"), session="b", host="copilot")
+    home = timeline.bench.home
+    with EventLog(home.events) as log, open_view(home.views, prune_evidence) as view:
+        ground = Ground(home, timeline.homes, timeline.settings, lambda: timeline.clock)
+        for _ in range(2):
+            PruneRound(ground, log, view, timeline.ask).run()
+        view.catch_up(log)
+        (line,) = prune_evidence.lists(view.connection())
+    assert (line.state, line.names) == ("proposed", ["lab"])
+    assert timeline.bench.topics().count("tool_prune.catalog_recorded") == 1
+
+
 def test_a_refusal_is_told_once_and_tried_again(timeline: Timeline) -> None:  # S6.6
     timeline.prompts(1)
     timeline.approve("Workflow")
