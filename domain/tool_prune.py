@@ -175,7 +175,10 @@ class ToolPrune(Aggregate):
                 self.refusal = ("", "")
             case DenyListWritten():
                 self.written = [*self.written, *(name for name in event.names if name not in self.written)]
-                self.names, self.approved_at, self.refusal = [], None, ("", "")
+                # Others that were approved go on waiting.
+                self.names = [name for name in self.names if name not in event.names]
+                self.approved_at = self.approved_at if self.names else None
+                self.refusal = ("", "")
             case DenyListRefused():
                 self.refusal = (event.reason, event.detail)
             case DenyListRestored():

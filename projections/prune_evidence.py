@@ -383,10 +383,13 @@ def _pended(batch: _Batch, row: EventRow) -> None:
 
 def _written(batch: _Batch, row: EventRow) -> None:
     before = _written_names(batch, row)
-    names = row.data["names"]
-    after = [*before, *(name for name in (names if isinstance(names, list) else []) if name not in before)]
-    done = {"state": "written", "written": _joined(after), "written_at": row.at}
-    _set(batch, row, **done, names="", approved_by="", approved_at="", refusal="", detail="")
+    names = row.data["names"] if isinstance(row.data["names"], list) else []
+    after = [*before, *(name for name in names if name not in before)]
+    done = {"state": "written", "written": _joined(after), "written_at": row.at, "refusal": "", "detail": ""}
+    # Others that were approved go on waiting.
+    waiting = [name for name in _listed(batch, row, "names") if name not in names]
+    approval = {} if waiting else {"approved_by": "", "approved_at": ""}
+    _set(batch, row, **done, names=_joined(waiting), **approval)
 
 
 def _refused(batch: _Batch, row: EventRow) -> None:
@@ -405,8 +408,12 @@ def _restored(batch: _Batch, row: EventRow) -> None:
 
 
 def _written_names(batch: _Batch, row: EventRow) -> list[str]:
+    return _listed(batch, row, "written")
+
+
+def _listed(batch: _Batch, row: EventRow, column: str) -> list[str]:
     found = batch.connection.execute(
-        "SELECT written FROM lists WHERE stream_id = ?", (row.stream_id,)
+        f"SELECT {column} FROM lists WHERE stream_id = ?", (row.stream_id,)
     ).fetchone()
     return _names(found[0]) if found else []
 
