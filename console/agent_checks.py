@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.console import daemon_process, output
 from tokeneconomizer.console.checks import Check, Finding, Patient, ok, problem, warning
+from tokeneconomizer.console.installations.json_members import json_object
+from tokeneconomizer.console.installations.table import INSTALLATIONS
 from tokeneconomizer.console.state import configuration_or_problem, view_of
-from tokeneconomizer.hosts.claude_code.installation import (
-    BINARY,
-    CONFIG_FOLDER,
-    CONFIG_VARIABLE,
-    SETTINGS_FILE,
-)
-from tokeneconomizer.hosts.claude_code.plugin import MARKETPLACE, PLUGIN
+from tokeneconomizer.hosts.claude_code.installation import BINARY
 from tokeneconomizer.hosts.recognise import CLAUDE_CODE
 from tokeneconomizer.projections import audit
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.event_rows import EventRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-SETTINGS_BYTES_MAX = 5_000_000
-"""A settings file is some kilobytes."""
+    from collections.abc import Iterator
 
 CALLS_LOOKED_AT = 30
 """A few turns of work."""
@@ -36,30 +27,9 @@ CALLS_NEEDED = 5
 
 
 def look_at_registration(patient: Patient) -> Iterator[Finding]:
-    """Whether Claude Code is installed, and loads our plugin."""
-    folder = _claude_folder(patient)
-    if not folder.is_dir() and shutil.which(BINARY, path=patient.environment.get("PATH")) is None:
-        return
-    settings = _settings(folder / SETTINGS_FILE)
-    if settings is None:
-        yield problem(
-            f"{folder / SETTINGS_FILE} cannot be read as JSON", "mend it: the agent ignores it, too"
-        )
-        return
-    enabled = settings.get("enabledPlugins")
-    value = enabled.get(f"{PLUGIN}@{MARKETPLACE}") if isinstance(enabled, dict) else None
-    if settings.get("disableAllHooks") is True:
-        yield problem(
-            "Claude Code: `disableAllHooks` is set, so that it calls no hook", "remove it from its settings"
-        )
-    elif value is True:
-        yield from _plugin_folder(patient)
-    elif value is False:
-        yield problem(
-            "Claude Code: our plugin is switched off", "enable it with `/plugin`, or `te setup claude_code`"
-        )
-    else:
-        yield problem("Claude Code: our hooks are not registered", "run `te setup claude_code`")
+    """Whether each agent that is here loads what `te setup` installs."""
+    for installation in INSTALLATIONS.values():
+        yield from installation(patient.home, patient.user_home, patient.environment).look_at(patient)
 
 
 def look_at_installed(patient: Patient) -> Iterator[Finding]:
@@ -67,7 +37,7 @@ def look_at_installed(patient: Patient) -> Iterator[Finding]:
     path = patient.home.installed
     if not path.exists():
         return
-    if _settings(path) is None:
+    if json_object(path) is None:
         yield problem(
             f"{path} cannot be read, so that `te setup --uninstall` does not know what to remove",
             "run `te setup` again: it records anew what it finds",
@@ -132,33 +102,6 @@ AGENT_CHECKS = (
     Check("hearing", (), look_at_hearing),
     Check("judge", ("config", "socket"), look_at_judge),
 )
-
-
-def _claude_folder(patient: Patient) -> Path:
-    named = patient.environment.get(CONFIG_VARIABLE, "")
-    return Path(named) if named else patient.user_home / CONFIG_FOLDER
-
-
-def _plugin_folder(patient: Patient) -> Iterator[Finding]:
-    folder = patient.home.plugins / CLAUDE_CODE
-    if folder.is_dir():
-        yield ok("Claude Code loads our plugin")
-    else:
-        yield problem(
-            f"Claude Code is to load our plugin, but {folder} is missing", "run `te setup claude_code`"
-        )
-
-
-def _settings(path: Path) -> Mapping[str, object] | None:
-    """Return a JSON object from a file; an absent file is an empty one, None is one that cannot be read."""
-    try:
-        with path.open("rb") as file:
-            value = json.loads(file.read(SETTINGS_BYTES_MAX))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _is_whole(log: EventLog, position: int) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.console.installing import Report
+from tokeneconomizer.console.installations.report import Report
 from tokeneconomizer.scheduler.home import HOME_VARIABLE, Home
 from tokeneconomizer.writers.whole_file import write_whole
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.hosts.recognise import CLAUDE_CODE
 from tokeneconomizer.writers.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An action, `install` or `uninstall`, and the files that it changes."""
+    """An action, `install` or `uninstall`, the files that it changes, and the agent that they belong to."""
 
     action: str
     files: list[str]
+    host: str = CLAUDE_CODE
 
 
 class Untold:
@@ -49,7 +51,7 @@ class Untold:
 
     def keep(self, changes: Sequence[Change]) -> None:
         """Keep these alone."""
-        entries = [{"action": change.action, "files": change.files} for change in changes if change.files]
+        entries = [asdict(change) for change in changes if change.files]
         if entries:
             write_whole(self._path, json.dumps(entries, indent=2).encode())
         else:

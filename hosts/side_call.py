@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
+
+    from tokeneconomizer.hosts.log_format import AgentHomes
 
 MARK = "TOKENECONOMIZER_SIDE_CALL"
 """Set for every side call, and inherited by its hooks: the hook client looks for it first of all."""
@@ -42,6 +45,7 @@ class CommandLine:
         arguments: what follows it; nothing of the digest, which other users could see there.
         stdin: the digest.
         environment: further variables, beside those that the user's own agent has.
+        files: what lies in the empty folder that it runs in: name -> content.
 
     """
 
@@ -49,6 +53,25 @@ class CommandLine:
     arguments: tuple[str, ...]
     stdin: bytes
     environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """
+    What an asked agent keeps of the call, and how it is removed again.
+
+    Attributes:
+        arguments: of one more run of the same program that removes it; empty for none.
+        folders: of the agent's own, made for this call alone.
+
+    """
+
+    arguments: tuple[str, ...] = ()
+    folders: tuple[Path, ...] = ()
+
+
+NO_LEFTOVERS = Leftovers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,4 +100,8 @@ class SideCaller(Protocol):
 
     def answer_in(self, output: bytes) -> Answer | None:
         """Return the answer in what the agent printed; None where it is none."""
+        ...
+
+    def leftovers(self, line: CommandLine, output: bytes, homes: AgentHomes) -> Leftovers:
+        """Return what is to be removed after the call, whatever came of it; `output` may be cut short."""
         ...

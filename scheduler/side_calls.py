@@ -12,12 +12,14 @@ import os
 import shutil
 import signal
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.errors import SideCallFailed
 from tokeneconomizer.hosts.claude_code import side_call as claude_code
+from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.hosts.recognise import CLAUDE_CODE
 from tokeneconomizer.hosts.side_call import MARK, Answer
 from tokeneconomizer.scheduler.child import LOWEST_PRIORITY
@@ -25,13 +27,16 @@ from tokeneconomizer.scheduler.child import LOWEST_PRIORITY
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokeneconomizer.hosts.side_call import CommandLine, Question, SideCaller
+    from tokeneconomizer.hosts.side_call import CommandLine, Leftovers, Question, SideCaller
 
 CALLERS: Mapping[str, SideCaller] = {CLAUDE_CODE: claude_code}
 """The agents that can be asked, by name."""
 
 SIDE_CALL_S_MAX = 60.0
 """A start of the agent and one small reply take some five seconds; what comes later helps no turn."""
+
+REMOVING_S_MAX = 20.0
+"""Removing a session takes an agent's start and a moment."""
 
 OUTPUT_BYTES_MAX = 1_000_000
 """A result object has some kilobytes."""
@@ -103,18 +108,31 @@ class SideCalls:
             SideCallFailed: it did not start, did not end in time, or printed no answer.
 
         """
+        caller, output = self._callers[host], bytearray()
         with TemporaryDirectory(prefix=FOLDER_PREFIX) as folder:
-            output = await self._run(call, folder)
-        answer = self._callers[host].answer_in(output)
+            _fill(folder, call.line.files)
+            try:
+                await self._run(call, folder, output, self._seconds_max)
+            finally:
+                await self._remove(caller.leftovers(call.line, bytes(output), _homes(call)), call, folder)
+        answer = caller.answer_in(bytes(output))
         if answer is None:
             message = f"`{call.line.program}` printed no answer: see whether it works in a terminal"
             raise SideCallFailed(message)
         return answer
 
-    async def _run(self, call: Ready, folder: str) -> bytes:
+    async def _remove(self, leftovers: Leftovers, call: Ready, folder: str) -> None:
+        for left in leftovers.folders:
+            shutil.rmtree(left, ignore_errors=True)
+        if leftovers.arguments:
+            line = replace(call.line, arguments=leftovers.arguments, stdin=b"")
+            with suppress(SideCallFailed):
+                await self._run(replace(call, line=line), folder, bytearray(), REMOVING_S_MAX)
+
+    async def _run(self, call: Ready, folder: str, output: bytearray, seconds_max: float) -> None:
         try:
             transport, talk = await asyncio.get_running_loop().subprocess_exec(
-                _Talk,
+                lambda: _Talk(output),
                 call.program,
                 *call.line.arguments,
                 stderr=asyncio.subprocess.DEVNULL,
@@ -130,9 +148,9 @@ class SideCalls:
             os.setpriority(os.PRIO_PROCESS, group, LOWEST_PRIORITY)
         _tell(transport, call.line.stdin)
         try:
-            await asyncio.wait_for(talk.is_over, self._seconds_max)
+            await asyncio.wait_for(talk.is_over, seconds_max)
         except TimeoutError as error:
-            message = f"`{call.line.program}` did not answer within {self._seconds_max:g} s and was ended"
+            message = f"`{call.line.program}` did not answer within {seconds_max:g} s and was ended"
             raise SideCallFailed(message) from error
         finally:
             # Whatever it started goes with it, also when the daemon stops or the output is too long.
@@ -140,7 +158,6 @@ class SideCalls:
                 os.killpg(group, signal.SIGKILL)
             await talk.has_exited
             transport.close()
-        return bytes(talk.output)
 
 
 class _Talk(asyncio.SubprocessProtocol):
@@ -148,11 +165,15 @@ class _Talk(asyncio.SubprocessProtocol):
     Gathers what a program prints, up to a bound.
 
     The streams of asyncio wait for a pipe that a grandchild may hold open for ever; this one is closed.
+
+    Args:
+        output: takes what is printed.
+
     """
 
-    def __init__(self) -> None:
+    def __init__(self, output: bytearray) -> None:
         loop = asyncio.get_running_loop()
-        self.output = bytearray()
+        self.output = output
         self.is_over: asyncio.Future[None] = loop.create_future()
         self.has_exited: asyncio.Future[None] = loop.create_future()
 
@@ -177,3 +198,12 @@ def _tell(transport: asyncio.SubprocessTransport, text: bytes) -> None:
         stdin.write(text)
         # Closes it once everything is written.
         stdin.close()
+
+
+def _homes(call: Ready) -> AgentHomes:
+    return AgentHomes(Path(call.environment.get("HOME") or Path.home()), call.environment)
+
+
+def _fill(folder: str, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        Path(folder, name).write_bytes(content)

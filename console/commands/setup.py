@@ -1,24 +1,64 @@
-"""`te setup`: installs hooks, plugin and skills into the agents that are here, or removes them."""
+"""`te setup`: installs hooks, plugins and skills into the agents that are here, or removes them."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from tokeneconomizer.console import daemon_process, installing, output
+from tokeneconomizer.console import daemon_process, output
 from tokeneconomizer.console import service as services
+from tokeneconomizer.console.installations.command_lines import hook_words
+from tokeneconomizer.console.installations.programs import agents_home_from
+from tokeneconomizer.console.installations.report import Report
+from tokeneconomizer.console.installations.table import INSTALLATIONS
 from tokeneconomizer.console.untold import Change, Untold
 from tokeneconomizer.domain.errors import TokeneconomizerError
-from tokeneconomizer.hosts.claude_code import installation
-from tokeneconomizer.hosts.claude_code.payload import NAME as CLAUDE_CODE
-from tokeneconomizer.hosts.recognise import HOST_NAMES
 from tokeneconomizer.scheduler.control import SETUP_CHANGED
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.sending import submit
+from tokeneconomizer.writers.errors import WriteRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokeneconomizer.console.installations.shape import Installation
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user asked for."""
+
+    uninstall: bool
+    dry_run: bool
+
+    @property
+    def action(self) -> str:
+        """The name in the log."""
+        return "uninstall" if self.uninstall else "install"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one agent, or of the service."""
+
+    host: str
+    report: Report = field(default_factory=Report)
+    refusal: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as JSON values."""
+        return {
+            "host": self.host,
+            "changed": self.report.changed,
+            "notes": self.report.notes,
+            "refused": self.refusal,
+        }
 
 
 @click.command(name="setup")
@@ -45,120 +85,141 @@ def command(  # noqa: PLR0913 - one parameter an option
     agents_home: Path | None,
     as_json: bool,
 ) -> None:
-    """Install the hooks into your agents, or remove them; says each file that changed."""
+    """Install into the agents that are here, or into those named; says each file that changed."""
     _refuse_unknown(hosts)
     if print_hook:
         _print_hook(hosts)
         return
-    home = Home.from_environment()
-    folder = installing.agents_home_from(agents_home)
-    agent = installing.ClaudeCode(home, folder, os.environ, allow_tracked=allow_tracked)
-    if not hosts and not uninstall and not agent.is_present():
-        message = (
-            f"no agent was found in {folder}: install Claude Code first, or name it: `te setup {CLAUDE_CODE}`"
-        )
-        raise TokeneconomizerError(message)
+    home, folder = Home.from_environment(), agents_home_from(agents_home)
+    wish = Wish(uninstall=uninstall, dry_run=dry_run)
+    agents = _agents(home, folder, hosts, allow_tracked=allow_tracked, uninstall=uninstall)
     home.create()
-
-    def change(*, dry_run: bool) -> installing.Report:
-        report = agent.uninstall(dry_run=dry_run) if uninstall else agent.install(dry_run=dry_run)
-        if service or uninstall:
-            _keep_running(home, folder, report, uninstall=uninstall, dry_run=dry_run)
-        return report
-
-    report = change(dry_run=True)
-    version = agent.version()
-    if not dry_run:
-        untold = Untold(home)
-        earlier, action = untold.changes(), "uninstall" if uninstall else "install"
-        untold.keep([*earlier, Change(action, report.changed)])
-        try:
-            report = change(dry_run=False)
-        except Exception:
-            untold.keep(earlier)
-            raise
-        _tell_log(home, [*earlier, Change(action, report.changed)], version)
-        untold.keep(())
-    report.notes += _notes(folder, version, hosts, uninstall=uninstall)
+    outcomes = [_change(home, agent, wish) for agent in agents]
+    if service or uninstall:
+        outcomes.append(_keep_running(home, folder, wish))
     if as_json:
+        agents_told = [outcome.to_json() for outcome in outcomes if outcome.host]
         output.print_json(
-            {"host": CLAUDE_CODE, "dry_run": dry_run, "changed": report.changed, "notes": report.notes}
+            {
+                "dry_run": dry_run,
+                "agents": agents_told,
+                "changed": [file for outcome in outcomes for file in outcome.report.changed],
+            }
         )
-        return
-    _tell(report, uninstall=uninstall, dry_run=dry_run)
-
-
-def _keep_running(
-    home: Home, folder: Path, report: installing.Report, *, uninstall: bool, dry_run: bool
-) -> None:
-    service = services.service_for(sys.platform, folder, os.environ, home)
-    if uninstall:
-        done = services.uninstall(service, dry_run=dry_run)
     else:
-        if not dry_run:
-            # The service's own daemon is to hold the lock.
-            daemon_process.stop(home)
-        done = services.install(service, dry_run=dry_run)
-    report.changed += done.changed
-    report.notes += done.notes
+        _tell(outcomes, wish)
+    _fail_if_refused(outcomes)
 
 
 def _refuse_unknown(hosts: tuple[str, ...]) -> None:
     for name in hosts:
-        if name not in HOST_NAMES:
-            message = f"there is no agent `{name}`: name one of {', '.join(HOST_NAMES)}"
+        if name not in INSTALLATIONS:
+            message = f"there is no agent `{name}`: name one of {', '.join(INSTALLATIONS)}"
             raise click.UsageError(message)
-        if name != CLAUDE_CODE:
-            message = f"this version does not install into {name} yet: it knows {CLAUDE_CODE}"
-            raise TokeneconomizerError(message)
 
 
 def _print_hook(hosts: tuple[str, ...]) -> None:
     if len(hosts) != 1:
         message = "--print-hook takes exactly one HOST"
         raise click.UsageError(message)
-    click.echo(shlex.join([*installing.hook_words(), "--host", hosts[0]]))
+    click.echo(shlex.join([*hook_words(), "--host", hosts[0]]))
 
 
-def _tell_log(home: Home, changes: list[Change], agent_version: str) -> None:
-    for change in changes:
-        if not change.files:
-            continue
-        submit(
-            home,
-            {
-                "name": SETUP_CHANGED,
-                "host": CLAUDE_CODE,
-                "action": change.action,
-                "files": change.files,
-                "program_version": output.program_version(),
-                "agent_version": agent_version,
-            },
+def _agents(
+    home: Home, folder: Path, hosts: tuple[str, ...], *, allow_tracked: bool, uninstall: bool
+) -> list[Installation]:
+    """Return those that were named; else all that are here, or, to be removed from, all."""
+    made: dict[str, Installation] = {
+        name: make(home, folder, os.environ, allow_tracked=allow_tracked)
+        for name, make in INSTALLATIONS.items()
+        if not hosts or name in hosts
+    }
+    found = [agent for agent in made.values() if hosts or uninstall or agent.is_present()]
+    if not found:
+        names = ", ".join(agent.TITLE for agent in INSTALLATIONS.values())
+        message = f"no agent was found in {folder}: install one of {names} first, or name it"
+        raise TokeneconomizerError(message)
+    return found
+
+
+def _change(home: Home, agent: Installation, wish: Wish) -> Outcome:
+    """Install into one agent or remove from it; a refusal there leaves the others their turn."""
+    outcome = Outcome(agent.NAME)
+    act: Callable[..., Report] = agent.uninstall if wish.uninstall else agent.install
+    try:
+        outcome.report = act(dry_run=True)
+        version = agent.version()
+        if not wish.dry_run:
+            outcome.report = _change_and_tell(home, agent.NAME, wish, act, outcome.report, version)
+    except WriteRefused as refusal:
+        outcome.refusal = str(refusal)
+        outcome.report = Report()
+    else:
+        outcome.report.notes += [] if wish.uninstall else agent.notes(version)
+    return outcome
+
+
+def _change_and_tell(
+    home: Home, host: str, wish: Wish, act: Callable[..., Report], planned: Report, version: str
+) -> Report:
+    untold = Untold(home)
+    earlier = untold.changes()
+    untold.keep([*earlier, Change(wish.action, planned.changed, host)])
+    try:
+        report = act(dry_run=False)
+    except Exception:
+        untold.keep(earlier)
+        raise
+    for change in [*earlier, Change(wish.action, report.changed, host)]:
+        if change.files:
+            _tell_log(home, change, version if change.host == host else "")
+    untold.keep(())
+    return report
+
+
+def _tell_log(home: Home, change: Change, agent_version: str) -> None:
+    submit(
+        home,
+        {
+            "name": SETUP_CHANGED,
+            "host": change.host,
+            "action": change.action,
+            "files": change.files,
+            "program_version": output.program_version(),
+            "agent_version": agent_version,
+        },
+    )
+
+
+def _keep_running(home: Home, folder: Path, wish: Wish) -> Outcome:
+    service = services.service_for(sys.platform, folder, os.environ, home)
+    if wish.uninstall:
+        return Outcome("", services.uninstall(service, dry_run=wish.dry_run))
+    if not wish.dry_run:
+        # The service's own daemon is to hold the lock.
+        daemon_process.stop(home)
+    return Outcome("", services.install(service, dry_run=wish.dry_run))
+
+
+def _tell(outcomes: list[Outcome], wish: Wish) -> None:
+    verb = "would change" if wish.dry_run else "changed"
+    for outcome in outcomes:
+        for file in outcome.report.changed:
+            click.echo(f"{verb}  {file}")
+        for note in outcome.report.notes:
+            output.say(note)
+        if outcome.host in INSTALLATIONS and outcome.report.changed and not (wish.uninstall or wish.dry_run):
+            output.say(INSTALLATIONS[outcome.host].NEXT)
+    if not any(outcome.report.changed or outcome.refusal for outcome in outcomes):
+        output.say(
+            "nothing to change: it is all " + ("removed" if wish.uninstall else "in place") + " already"
         )
 
 
-def _notes(folder: Path, version: str, hosts: tuple[str, ...], *, uninstall: bool) -> list[str]:
-    notes = []
-    if not uninstall and installation.is_older_than_measured(version):
-        oldest = ".".join(str(part) for part in installation.OLDEST_MEASURED)
-        notes.append(
-            f"Claude Code {version} is older than {oldest}: without its PostToolBatch hook nothing is "
-            "redirected. Update it."
+def _fail_if_refused(outcomes: list[Outcome]) -> None:
+    refused = [outcome for outcome in outcomes if outcome.refusal]
+    if refused:
+        message = "; ".join(
+            f"{INSTALLATIONS[outcome.host].TITLE} was left as it is: {outcome.refusal}" for outcome in refused
         )
-    if not hosts and not uninstall:
-        others = installing.other_agents_present(folder)
-        if others:
-            notes.append(f"also found, and not spoken with by this version: {', '.join(others)}")
-    return notes
-
-
-def _tell(report: installing.Report, *, uninstall: bool, dry_run: bool) -> None:
-    verb = "would change" if dry_run else "changed"
-    for file in report.changed:
-        click.echo(f"{verb}  {file}")
-    for note in report.notes:
-        output.say(note)
-    if not report.changed:
-        output.say("nothing to change: it is all " + ("removed" if uninstall else "in place") + " already")
-    elif not dry_run and not uninstall:
-        output.say("Claude Code loads the hooks at its next start; `te status` shows what they tell.")
+        raise TokeneconomizerError(message)

@@ -11,10 +11,11 @@ import json
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.claude_code.installation import BINARY
-from tokeneconomizer.hosts.side_call import Answer, CommandLine
+from tokeneconomizer.hosts.side_call import NO_LEFTOVERS, Answer, CommandLine
 
 if TYPE_CHECKING:
-    from tokeneconomizer.hosts.side_call import Question
+    from tokeneconomizer.hosts.log_format import AgentHomes
+    from tokeneconomizer.hosts.side_call import Leftovers, Question
 
 MODEL = "haiku"
 """The smallest one: a digest of some thousand characters asks for no more."""
@@ -55,3 +56,8 @@ def answer_in(output: bytes) -> Answer | None:
         model=next(iter(models), "") if isinstance(models, dict) else "",
         cost_usd=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
     )
+
+
+def leftovers(_line: CommandLine, _output: bytes, _homes: AgentHomes) -> Leftovers:
+    """Return nothing: a session without persistence leaves no file."""
+    return NO_LEFTOVERS

@@ -4,84 +4,27 @@ The real Claude Code, pinned, in a clean environment: installed once into a cach
 Nothing of the user's is read: own HOME, own temporary folder, a key that is none, a base URL on this machine.
 """
 
-import contextlib
 import json
-import os
-import shutil
-import subprocess
-import threading
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from npm_agent import NpmProgram, bin_path, install
 from prompt_blocks import JsonObject
-from sample_project import write_sample_project
+from sandbox import RUN_SECONDS_MAX, Agent, AgentRunError, AgentSandbox
 from terminal import Terminal
 
 CLAUDE_CODE_VERSION = "2.1.332"
-PACKAGE = "@anthropic-ai/claude-code"
-REPOSITORY = Path(__file__).resolve().parents[2]
-
-INSTALL_SECONDS_MAX = 600  # some 400 MB over a slow line
-RUN_SECONDS_MAX = 180  # a scripted turn takes seconds; a hanging agent must fail its test, not stop the run
-COMPLAINT_LINES = 3  # of npm's error output: the cause stands at its head
 
 FAKE_KEY = "sk-ant-api03-no-real-key-0000000000"
 KEY_TAIL_CHARACTERS = 20  # the agent remembers approved keys by their last characters
 OUTPUT_FLAGS = ("--output-format", "stream-json", "--verbose")
 
 
-class AgentUnavailableError(Exception):
-    """The agent cannot be installed here; a test that needs it says so and is skipped."""
-
-
-class AgentRunError(Exception):
-    """The agent did not end when it should have."""
-
-
-def cache_folder() -> Path:
-    """Return where agents are kept between runs."""
-    return Path(os.environ.get("TOKENECONOMIZER_CACHE") or REPOSITORY / ".cache") / "agents"
-
-
 def install_claude_code(version: str = CLAUDE_CODE_VERSION) -> Path:
     """Return the agent's executable; install that version first if the cache does not have it."""
-    folder = cache_folder() / f"claude-code-{version}"
-    binary = folder / "node_modules" / ".bin" / "claude"
-    if binary.exists():
-        return binary
-    npm = shutil.which("npm")
-    if npm is None:
-        message = f"npm was not found: install Node.js with npm to run the tests with {PACKAGE}"
-        raise AgentUnavailableError(message)
-    partial = folder.with_name(f"{folder.name}.partial-{os.getpid()}")
-    partial.mkdir(parents=True)
-    try:
-        _npm_install(npm, partial, version)
-        # Renamed whole: a broken download must not look like an installed agent. Another run may be first.
-        with contextlib.suppress(OSError):
-            partial.rename(folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return binary
-
-
-def _npm_install(npm: str, folder: Path, version: str) -> None:
-    (folder / "package.json").write_text('{"private": true}\n', encoding="utf-8")
-    command = [npm, "install", "--no-audit", "--no-fund", "--save-exact", f"{PACKAGE}@{version}"]
-    wanted = f"{PACKAGE}@{version} (is the npm registry reachable?)"
-    try:
-        done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_SECONDS_MAX, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        message = f"npm did not install {wanted} within {INSTALL_SECONDS_MAX} s"
-        raise AgentUnavailableError(message) from error
-    if done.returncode or not (folder / "node_modules" / ".bin" / "claude").exists():
-        complaints = [line for line in done.stderr.splitlines() if line.startswith("npm error")]
-        message = f"npm could not install {wanted}: {' | '.join(complaints[:COMPLAINT_LINES])}"
-        raise AgentUnavailableError(message)
+    return install(NpmProgram("claude-code", "@anthropic-ai/claude-code", version, bin_path("claude")))
 
 
 @dataclass(frozen=True)
@@ -124,7 +67,7 @@ class RunResult:
         return [str(line.get("content", "")) for line in self.of_type("system", "informational")]
 
 
-class Sandbox:
+class Sandbox(AgentSandbox):
     """A throw-away home with a git repository in it, and the agent to run there."""
 
     def __init__(
@@ -135,37 +78,24 @@ class Sandbox:
         base_url: str,
         extra_environment: Mapping[str, str] | None = None,
     ) -> None:
-        self.home = folder / "home"
-        self.project = self.home / "project"
-        self.temporary_folder = folder / "tmp"
+        super().__init__(folder, extra_environment)
         self.binary = binary
         self.base_url = base_url
-        self.extra_environment = dict(extra_environment or {})
-        self.temporary_folder.mkdir(parents=True)
-        write_sample_project(self.project)
-        self._commit_project()
 
     @property
     def user_settings_path(self) -> Path:
         """The user's settings file; the harness does not make it."""
         return self.home / ".claude" / "settings.json"
 
-    def environment(self) -> dict[str, str]:
-        """Return the whole environment of the agent: nothing is inherited but the search path."""
+    def own_environment(self) -> Mapping[str, str]:
+        """Return the variables of this agent."""
         return {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "HOME": str(self.home),
-            "TMPDIR": str(self.temporary_folder),
-            "LANG": "C.UTF-8",
-            "TERM": "xterm-256color",
-            "PYTHONDONTWRITEBYTECODE": "1",  # two edits within a second would run the older byte code
             "ANTHROPIC_BASE_URL": self.base_url,
             "ANTHROPIC_API_KEY": FAKE_KEY,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
             "DISABLE_TELEMETRY": "1",
             "DISABLE_ERROR_REPORTING": "1",
-            **self.extra_environment,
         }
 
     def run(self, prompt: str, *flags: str, timeout_seconds: float = RUN_SECONDS_MAX) -> RunResult:
@@ -202,60 +132,17 @@ class Sandbox:
         return found[0] if found else None
 
     def _headless(self, arguments: Sequence[str], prompts: Sequence[str], timeout: float) -> RunResult:
-        started = time.monotonic()
-        stderr_path = self.temporary_folder / f"stderr-{time.time_ns()}"
-        with (
-            stderr_path.open("wb") as stderr,
-            subprocess.Popen(
-                [str(self.binary), *arguments],
-                cwd=self.project,
-                env=self.environment(),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-            ) as agent,
-        ):
-            expired = threading.Event()
-
-            def stop_agent() -> None:
-                expired.set()
-                agent.kill()
-
-            timer = threading.Timer(timeout, stop_agent)
-            timer.start()
-            try:
-                lines = _converse(agent, prompts)
-                exit_code = agent.wait()
-            finally:
-                timer.cancel()
-        if expired.is_set():
-            message = f"the agent did not end within {timeout} s; its last line: {lines[-1:]}"
-            raise AgentRunError(message)
-        found = next((str(line["session_id"]) for line in lines if "session_id" in line), "")
-        return RunResult(
-            exit_code=exit_code,
-            lines=tuple(lines),
-            stderr=stderr_path.read_text(encoding="utf-8", errors="replace"),
-            transcript_path=self.transcript(found),
-            seconds=time.monotonic() - started,
+        done = self.converse(
+            [self.binary, *arguments], partial(_converse, prompts=prompts), timeout_seconds=timeout
         )
-
-    def _commit_project(self) -> None:
-        git = shutil.which("git")
-        if git is None:
-            message = "git was not found: install it to run the tests with a real agent"
-            raise AgentUnavailableError(message)
-        author = {"NAME": "dev", "EMAIL": "dev@example.invalid"}
-        identity = {
-            f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in author.items()
-        }
-        for arguments in (
-            ("init", "--quiet"),
-            ("add", "."),
-            ("commit", "--quiet", "--no-gpg-sign", "--message", "Add the shop"),
-        ):
-            environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.home), **identity}
-            subprocess.run([git, *arguments], cwd=self.project, env=environment, check=True)
+        found = next((str(line["session_id"]) for line in done.output if "session_id" in line), "")
+        return RunResult(
+            exit_code=done.exit_code,
+            lines=tuple(done.output),
+            stderr=done.stderr,
+            transcript_path=self.transcript(found),
+            seconds=done.seconds,
+        )
 
     def trust_project(self, *, trusted: bool = True) -> None:
         """Write what the agent notes of a user who knows it, and has accepted its trust dialog here."""
@@ -271,7 +158,7 @@ class Sandbox:
         path.write_text(json.dumps(state), encoding="utf-8")
 
 
-def _converse(agent: "subprocess.Popen[bytes]", prompts: Iterable[str]) -> list[JsonObject]:
+def _converse(agent: Agent, prompts: Iterable[str]) -> list[JsonObject]:
     """Give the agent one prompt after another, each after the result of the last, and read all lines."""
     if agent.stdin is None or agent.stdout is None:
         message = "the agent was started without pipes"

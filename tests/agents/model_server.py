@@ -1,14 +1,15 @@
 """
-A scriptable stand-in for the Anthropic Messages API on 127.0.0.1.
+A scriptable stand-in for the model's server on 127.0.0.1, on each wire that an agent speaks.
 
-A test hands over a list of replies, points the real agent at `ModelServer.base_url`, and afterwards reads
+A test hands over a list of replies, points the real agent at `ModelServer.base_url` (Anthropic's Messages) or
+`ModelServer.openai_url` (OpenAI's Responses and Chat Completions), and afterwards reads
 `ModelServer.requests`: what the agent sent, in order. Nothing leaves the machine and no key is needed.
 """
 
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,10 +17,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
-from prompt_blocks import JsonObject, PromptBlock, as_list, as_object, prompt_blocks
+import completions_wire
+import messages_wire
+import responses_wire
+from prompt_blocks import JsonObject, Prompt, PromptBlock, as_object
 from replies import FALLBACK, Reply
+from wire import CHARACTERS_PER_TOKEN, Answer, Headers, Usage, Wire
 
-CHARACTERS_PER_TOKEN = 4  # a rough tokenizer is enough: usage only has to be plausible and monotonic
+WIRES: Mapping[str, Wire] = {
+    "/v1/messages": messages_wire,
+    "/v1/responses": responses_wire,
+    "/v1/chat/completions": completions_wire,
+}
+MODELS = ("scripted-model", "scripted-small")  # what the list of models names; every other name works too
+
 REQUEST_BYTES_MAX = 64 * 1024 * 1024  # far over what an agent sends; the memory must not fill
 SECRET_HEADERS = frozenset({"authorization", "x-api-key", "cookie", "proxy-authorization"})
 POLL_SECONDS = 0.05  # how soon `close` is noticed
@@ -32,16 +43,25 @@ class LoggedRequest:
     number: int
     seconds: float
     path: str
-    headers: Mapping[str, str]
-    body: JsonObject
-    blocks: tuple[PromptBlock, ...]
+    headers: Headers
+    prompt: Prompt
     reply_index: int | None
-    usage: Mapping[str, object]
+    usage: Usage
+
+    @property
+    def body(self) -> JsonObject:
+        """The parsed request."""
+        return self.prompt.body
+
+    @property
+    def blocks(self) -> tuple[PromptBlock, ...]:
+        """The request in the order of the prompt cache."""
+        return self.prompt.blocks
 
     @property
     def has_tools(self) -> bool:
         """Whether it is of the agent's loop; titles, probes and summaries carry no tools."""
-        return bool(as_list(self.body.get("tools")))
+        return bool(self.prompt.tools)
 
 
 class _State:
@@ -54,46 +74,37 @@ class _State:
         self.log_path = log_path
         self.requests: list[LoggedRequest] = []
 
-    def answer(self, path: str, headers: Mapping[str, str], body: JsonObject) -> tuple[LoggedRequest, Reply]:
+    def answer(self, path: str, headers: Headers, prompt: Prompt) -> Answer:
+        """Log the request and return what to answer to it."""
         with self.lock:
-            index = self._pick(body)
+            index = self._pick(prompt)
             reply = FALLBACK if index is None else self.replies[index]
-            blocks = tuple(prompt_blocks(body))
-            request = LoggedRequest(
-                number=len(self.requests) + 1,
-                seconds=time.monotonic(),
-                path=path,
-                headers=headers,
-                body=body,
-                blocks=blocks,
-                reply_index=index,
-                usage={**self._usage(str(body.get("model")), blocks), **reply.usage},
-            )
+            usage = {**self._input_usage(prompt), "output_tokens": _output_tokens(reply), **reply.usage}
+            number = len(self.requests) + 1
+            request = LoggedRequest(number, time.monotonic(), path, headers, prompt, index, usage)
             self.requests.append(request)
             self._write(request)
-        return request, reply
+        return Answer(number, prompt.model, reply, usage)
 
-    def _pick(self, body: JsonObject) -> int | None:
+    def _pick(self, prompt: Prompt) -> int | None:
         for index, reply in enumerate(self.replies):
-            if (reply.times is None or self.used[index] < reply.times) and reply.match.holds(body):
+            if (reply.times is None or self.used[index] < reply.times) and reply.match.holds(prompt):
                 self.used[index] += 1
                 return index
         return None
 
-    def _usage(self, model: str, blocks: tuple[PromptBlock, ...]) -> JsonObject:
+    def _input_usage(self, prompt: Prompt) -> Usage:
         """Count what an earlier request of the model left in the cache, what is written now, and the rest."""
-        earlier = [request.blocks for request in self.requests if request.body.get("model") == model]
+        blocks = prompt.blocks
+        earlier = [request.blocks for request in self.requests if request.prompt.model == prompt.model]
         cached = max((_cached_prefix(blocks, before) for before in earlier), default=0)
         marked = _last_mark(blocks)
-        read = sum(_tokens(block) for block in blocks[: min(cached, marked)])
-        written = sum(_tokens(block) for block in blocks[min(cached, marked) : marked])
         return {
             "input_tokens": max(1, sum(_tokens(block) for block in blocks[marked:])),
-            "cache_read_input_tokens": read,
-            "cache_creation_input_tokens": written,
-            "cache_creation": {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0},
-            "output_tokens": 1,
-            "service_tier": "standard",
+            "cache_read_input_tokens": sum(_tokens(block) for block in blocks[: min(cached, marked)]),
+            "cache_creation_input_tokens": sum(
+                _tokens(block) for block in blocks[min(cached, marked) : marked]
+            ),
         }
 
     def _write(self, request: LoggedRequest) -> None:
@@ -109,6 +120,10 @@ class _State:
         }
         with self.log_path.open("a", encoding="utf-8") as log:
             log.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _output_tokens(reply: Reply) -> int:
+    return len(json.dumps(list(reply.blocks))) // CHARACTERS_PER_TOKEN + 1
 
 
 def _tokens(block: PromptBlock) -> int:
@@ -130,48 +145,6 @@ def _cached_prefix(blocks: Sequence[PromptBlock], before: Sequence[PromptBlock])
     return cached
 
 
-def _message(request: LoggedRequest, reply: Reply) -> JsonObject:
-    content: list[JsonObject] = []
-    for index, block in enumerate(reply.blocks):
-        numbered = {"id": f"toolu_{request.number:04d}_{index}"} if block["type"] == "tool_use" else {}
-        content.append({**block, **numbered})
-    default_stop = "tool_use" if any(block["type"] == "tool_use" for block in content) else "end_turn"
-    return {
-        "id": f"msg_{request.number:04d}",
-        "type": "message",
-        "role": "assistant",
-        "model": request.body.get("model"),
-        "content": content,
-        "stop_reason": reply.stop_reason or default_stop,
-        "stop_sequence": None,
-        "usage": {**request.usage, "output_tokens": len(json.dumps(content)) // CHARACTERS_PER_TOKEN + 1},
-    }
-
-
-def _stream_events(message: JsonObject) -> Iterator[JsonObject]:
-    start_usage = {**as_object(message["usage"]), "output_tokens": 1}
-    start = {**message, "content": [], "stop_reason": None, "usage": start_usage}
-    yield {"type": "message_start", "message": start}
-    yield {"type": "ping"}
-    for index, item in enumerate(as_list(message["content"])):
-        block = as_object(item)
-        if block["type"] == "tool_use":
-            opening: JsonObject = {**block, "input": {}}
-            delta: JsonObject = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        else:
-            opening = {"type": "text", "text": ""}
-            delta = {"type": "text_delta", "text": block["text"]}
-        yield {"type": "content_block_start", "index": index, "content_block": opening}
-        yield {"type": "content_block_delta", "index": index, "delta": delta}
-        yield {"type": "content_block_stop", "index": index}
-    yield {
-        "type": "message_delta",
-        "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None},
-        "usage": message["usage"],
-    }
-    yield {"type": "message_stop"}
-
-
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     state: ClassVar[_State]
@@ -188,40 +161,45 @@ class _Handler(BaseHTTPRequestHandler):
             self._error(HTTPStatus.BAD_REQUEST, "invalid_request_error", f"no JSON object: {error}", {})
             return
         route = self.path.partition("?")[0]
-        if route == "/v1/messages":
-            self._answer_message(body)
+        if route in WIRES:
+            self._answer(WIRES[route], body)
         elif route == "/v1/messages/count_tokens":
             self._json(HTTPStatus.OK, {"input_tokens": size // CHARACTERS_PER_TOKEN + 1}, {})
         else:
             self._error(HTTPStatus.NOT_FOUND, "not_found_error", route, {})
 
     def do_GET(self) -> None:
-        if self.path == "/":
+        route = self.path.partition("?")[0]
+        if route == "/":
             self._json(HTTPStatus.OK, {}, {})
+        elif route == "/v1/models":
+            models = [{"id": name, "object": "model", "created": 0, "owned_by": "test"} for name in MODELS]
+            self._json(HTTPStatus.OK, {"object": "list", "data": models}, {})
         else:
-            self._error(HTTPStatus.NOT_FOUND, "not_found_error", self.path, {})
+            self._error(HTTPStatus.NOT_FOUND, "not_found_error", route, {})
 
     do_HEAD = do_GET  # noqa: N815  # the base class looks the method up by this name
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class names it so
         """Stay silent: `requests` is the log."""
 
-    def _answer_message(self, body: JsonObject) -> None:
+    def _answer(self, wire: Wire, body: JsonObject) -> None:
         headers = {
             name.lower(): "<redacted>" if name.lower() in SECRET_HEADERS else value
             for name, value in self.headers.items()
         }
-        request, reply = self.state.answer(self.path, headers, body)
+        answer = self.state.answer(self.path, headers, wire.read(body, headers))
+        reply = answer.reply
         if reply.delay_seconds:
             time.sleep(reply.delay_seconds)
         if reply.status != HTTPStatus.OK:
             self._error(reply.status, reply.error_type, reply.error_message, reply.headers)
         elif body.get("stream"):
-            self._stream(_message(request, reply), reply.headers)
+            self._stream(wire.stream(wire.write(answer)), reply.headers)
         else:
-            self._json(HTTPStatus.OK, _message(request, reply), reply.headers)
+            self._json(HTTPStatus.OK, wire.write(answer), reply.headers)
 
-    def _stream(self, message: JsonObject, headers: Mapping[str, str]) -> None:
+    def _stream(self, events: Iterable[str], headers: Headers) -> None:
         self.send_response(HTTPStatus.OK)
         self.send_header("content-type", "text/event-stream; charset=utf-8")
         self.send_header("cache-control", "no-cache")
@@ -229,15 +207,16 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
-        for event in _stream_events(message):
-            chunk = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+        for event in events:
+            chunk = event.encode()
             self.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
         self.wfile.write(b"0\r\n\r\n")
 
-    def _error(self, status: int, error_type: str, message: str, headers: Mapping[str, str]) -> None:
+    # OpenAI's clients read the inner object alone, Anthropic's all of it.
+    def _error(self, status: int, error_type: str, message: str, headers: Headers) -> None:
         self._json(status, {"type": "error", "error": {"type": error_type, "message": message}}, headers)
 
-    def _json(self, status: int, value: JsonObject, headers: Mapping[str, str]) -> None:
+    def _json(self, status: int, value: JsonObject, headers: Headers) -> None:
         data = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
@@ -292,6 +271,11 @@ class ModelServer:
     def base_url(self) -> str:
         """The value for ANTHROPIC_BASE_URL."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def openai_url(self) -> str:
+        """The base URL of OpenAI's wires."""
+        return f"{self.base_url}/v1"
 
     @property
     def requests(self) -> list[LoggedRequest]:

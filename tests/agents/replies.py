@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from prompt_blocks import JsonObject, as_list, as_object, first_user_text, last_user_text
+from prompt_blocks import JsonObject, Prompt
 
 
 def say(text: str) -> JsonObject:
@@ -16,6 +16,16 @@ def say(text: str) -> JsonObject:
 def call(name: str, **tool_input: object) -> JsonObject:
     """Return a tool_use block; the server gives it an id when it is sent."""
     return {"type": "tool_use", "name": name, "input": tool_input}
+
+
+def custom_call(name: str, text: str) -> JsonObject:
+    """Return a call of a tool that takes raw text and no JSON: Codex's `exec` and `apply_patch`."""
+    return {"type": "tool_use", "name": name, "input": text}
+
+
+def namespaced_call(namespace: str, name: str, **tool_input: object) -> JsonObject:
+    """Return a call of a tool in a namespace, as the Responses wire has them."""
+    return {**call(name, **tool_input), "namespace": namespace}
 
 
 @dataclass(frozen=True)
@@ -30,19 +40,18 @@ class Match:
     last_user: str | None = None
     anywhere: str | None = None
 
-    def holds(self, body: JsonObject) -> bool:
-        """Say whether a request's body meets every condition."""
-        tools = [as_object(tool).get("name") for tool in as_list(body.get("tools"))]
-        if self.has_tools is not None and bool(tools) is not self.has_tools:
+    def holds(self, prompt: Prompt) -> bool:
+        """Say whether a request meets every condition."""
+        if self.has_tools is not None and bool(prompt.tools) is not self.has_tools:
             return False
-        if self.tool is not None and self.tool not in tools:
+        if self.tool is not None and self.tool not in prompt.tools:
             return False
         wanted_in = (
-            (self.model, str(body.get("model"))),
-            (self.system, json.dumps(body.get("system"), ensure_ascii=False)),
-            (self.first_user, first_user_text(body)),
-            (self.last_user, last_user_text(body)),
-            (self.anywhere, json.dumps(body, ensure_ascii=False)),
+            (self.model, prompt.model),
+            (self.system, prompt.system),
+            (self.first_user, prompt.first_user),
+            (self.last_user, prompt.last_user),
+            (self.anywhere, json.dumps(prompt.body, ensure_ascii=False)),
         )
         return all(wanted is None or wanted in text for wanted, text in wanted_in)
 
@@ -60,7 +69,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     delay_seconds: float = 0.0
     stop_reason: str | None = None
-    usage: Mapping[str, object] = field(default_factory=dict)
+    usage: Mapping[str, int] = field(default_factory=dict)  # by the names in `wire.Usage`, on every wire
 
 
 FALLBACK = Reply(blocks=(say("OK."),), match=Match(has_tools=None), times=None)

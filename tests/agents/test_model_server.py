@@ -1,12 +1,13 @@
-import http.client
 import json
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 import pytest
+from asking import ask, post
 from hypothesis import given
 from hypothesis import strategies as st
+from messages_wire import prompt_blocks
 from model_server import ModelServer
 from prompt_blocks import (
     JsonObject,
@@ -16,7 +17,6 @@ from prompt_blocks import (
     first_prefix_difference,
     messages_prefix_identical,
     new_text,
-    prompt_blocks,
 )
 from replies import OVERLOADED, Match, Reply, call, say
 from smoke_ledger import HEAD, LedgerRow, add_row
@@ -29,24 +29,6 @@ MARK = {"cache_control": {"type": "ephemeral"}}
 def body(*messages: tuple[str, object], **more: object) -> JsonObject:
     listed = [{"role": role, "content": content} for role, content in messages]
     return {"model": "claude-test", "tools": TOOLS, "system": "Be brief.", "messages": listed, **more}
-
-
-def post(server: ModelServer, value: object, path: str = "/v1/messages") -> tuple[int, str]:
-    address = server.base_url.removeprefix("http://")
-    connection = http.client.HTTPConnection(address, timeout=10)
-    try:
-        data = value if isinstance(value, bytes) else json.dumps(value).encode()
-        connection.request("POST", path, data, {"x-api-key": "secret", "content-type": "application/json"})
-        response = connection.getresponse()
-        return response.status, response.read().decode()
-    finally:
-        connection.close()
-
-
-def ask(server: ModelServer, value: JsonObject) -> JsonObject:
-    status, text = post(server, value)
-    assert status == 200
-    return as_object(json.loads(text))
 
 
 def stream_events(text: str) -> Iterator[JsonObject]:

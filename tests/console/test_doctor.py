@@ -1,6 +1,7 @@
 import json
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,6 +18,10 @@ from tokeneconomizer.console.checks import Check, Finding, Level, Patient, exami
 from tokeneconomizer.console.commands.doctor import CHECKS
 from tokeneconomizer.console.daemon_process import DaemonState
 from tokeneconomizer.console.home_checks import SPOOL_WAITING_USUAL
+from tokeneconomizer.console.installations.command_lines import hook_words, te_words
+from tokeneconomizer.console.installations.own_files import write_own_files
+from tokeneconomizer.console.installations.report import Report
+from tokeneconomizer.hosts.claude_code import plugin
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.lock import held
 
@@ -246,6 +251,11 @@ def test_a_refused_configuration_is_a_problem(patient: Patient) -> None:
     assert level_of(patient, "configuration") is Level.PROBLEM
 
 
+def install_plugin(patient: Patient, interpreter: str = sys.executable) -> None:
+    files = plugin.plugin_files([interpreter, *hook_words()[1:]], te_words())
+    write_own_files(patient.home.plugins / "claude_code", files, Report(), dry_run=False)
+
+
 @pytest.mark.parametrize(
     ("text", "level", "words"),
     [
@@ -265,11 +275,18 @@ def test_a_refused_configuration_is_a_problem(patient: Patient) -> None:
 def test_the_registration_with_claude_code_is_looked_at(
     text: str, level: Level, words: str, patient: Patient
 ) -> None:
-    (patient.home.plugins / "claude_code").mkdir(parents=True)
+    install_plugin(patient)
     settings(patient, text)
     (finding,) = found(patient, "agents")
     assert finding.level is level
     assert words in finding.words
+
+
+def test_a_plugin_that_calls_an_interpreter_which_is_not_this_one_is_a_problem(patient: Patient) -> None:
+    install_plugin(patient, interpreter="/gone/bin/python")
+    settings(patient, '{"enabledPlugins": {"tokeneconomizer@tokeneconomizer": true}}')
+    (finding,) = found(patient, "agents")
+    assert (finding.level, "another installation" in finding.words) == (Level.PROBLEM, True)
 
 
 def test_a_registered_plugin_whose_folder_is_gone_is_a_problem(patient: Patient) -> None:

@@ -211,7 +211,6 @@ def test_the_printed_hook_command_answers_a_payload(home: Home) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        (("codex",), 1, "does not install into codex yet"),
         (("emacs",), 2, "there is no agent `emacs`"),
         (("--print-hook",), 2, "exactly one HOST"),
         ((), 1, "no agent was found"),
@@ -231,5 +230,7 @@ def test_json_names_the_changed_files(settings: Path) -> None:
     done = te("setup", "claude_code", "--json")
 
     value = json.loads(done.out)
-    assert value["host"] == "claude_code"
+    (agent,) = value["agents"]
+    assert agent["host"] == "claude_code"
+    assert agent["refused"] == ""
     assert str(settings) in value["changed"]

@@ -7,15 +7,20 @@ import json
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tokeneconomizer.domain.errors import SideCallFailed
 from tokeneconomizer.hosts.hook import te_hook_core
-from tokeneconomizer.hosts.side_call import MARK, Answer, CommandLine, Question
+from tokeneconomizer.hosts.side_call import MARK, NO_LEFTOVERS, Answer, CommandLine, Leftovers, Question
 from tokeneconomizer.scheduler import side_calls
 from tokeneconomizer.scheduler.side_calls import SideCalls
+
+if TYPE_CHECKING:
+    from tokeneconomizer.hosts.log_format import AgentHomes
 
 HOST = "agent"
 NEVER_S = 600.0
@@ -37,11 +42,20 @@ ENDS_AND_LEAVES_A_CHILD = HANGS_WITH_A_CHILD.replace("child.wait()", "")
 class Agent:
     """An agent whose program is a few lines of Python."""
 
+    def __init__(self, left: Leftovers = NO_LEFTOVERS, files: dict[str, bytes] | None = None) -> None:
+        self.left, self.files = left, files or {}
+        self.homes: AgentHomes | None = None
+
     def command_line(self, question: Question) -> CommandLine:
-        return CommandLine("fake", (question.instructions,), question.text.encode(), {"OF_THE_LINE": "1"})
+        arguments, stdin = (question.instructions,), question.text.encode()
+        return CommandLine("fake", arguments, stdin, {"OF_THE_LINE": "1"}, self.files)
 
     def answer_in(self, output: bytes) -> Answer | None:
         return Answer(output.decode(), "", None) if output else None
+
+    def leftovers(self, _line: CommandLine, _output: bytes, homes: AgentHomes) -> Leftovers:
+        self.homes = homes
+        return self.left
 
 
 def program(folder: Path, code: str) -> dict[str, str]:
@@ -53,8 +67,8 @@ def program(folder: Path, code: str) -> dict[str, str]:
     return {"PATH": f"{path.parent}:{os.environ['PATH']}", "KEY": "k", "PIDS": str(folder / "pids")}
 
 
-def ask(environment: dict[str, str], seconds_max: float = NEVER_S) -> Answer:
-    calls = SideCalls({HOST: environment}, {HOST: Agent()}, seconds_max)
+def ask(environment: dict[str, str], seconds_max: float = NEVER_S, agent: Agent | None = None) -> Answer:
+    calls = SideCalls({HOST: environment}, {HOST: agent or Agent()}, seconds_max)
     return asyncio.run(calls.ask(HOST, calls.ready(HOST, Question("judge this", "a digest"))))
 
 
@@ -83,6 +97,35 @@ def test_it_gets_the_text_on_stdin_the_agents_environment_the_mark_and_an_empty_
     assert {name: value for name, value in variables.items() if name in wanted} == wanted
     assert "HOME" not in variables
     assert not Path(folder).exists()
+
+
+def test_its_folder_holds_the_files_that_the_agent_asks_for(tmp_path: Path) -> None:
+    agent = Agent(files={"instructions.md": b"be short"})
+    environment = program(tmp_path, "print(open('instructions.md').read(), end='')")
+
+    assert ask(environment, agent=agent).text == "be short"
+
+
+@pytest.mark.parametrize(
+    ("code", "seconds_max"),
+    [("print('answer')", NEVER_S), ("import time; time.sleep(600)", 1.0)],
+    ids=["answered", "hung"],
+)
+def test_what_the_agent_keeps_of_it_is_removed_whatever_came_of_it(
+    tmp_path: Path, code: str, seconds_max: float
+) -> None:
+    session, deleted = tmp_path / "session", tmp_path / "deleted"
+    session.mkdir()
+    (session / "log").write_text("what was asked")
+    agent = Agent(Leftovers(arguments=("delete", str(deleted)), folders=(session,)))
+    deletes = f"import sys\nif sys.argv[1] == 'delete':\n    open(sys.argv[2], 'w'); raise SystemExit\n{code}"
+    with suppress(SideCallFailed):
+        ask({**program(tmp_path, deletes), "HOME": str(tmp_path)}, seconds_max, agent)
+
+    assert deleted.exists()
+    assert not session.exists()
+    assert agent.homes is not None
+    assert agent.homes.home == tmp_path
 
 
 def test_the_mark_is_the_one_that_the_hook_client_looks_for() -> None:

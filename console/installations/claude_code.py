@@ -1,81 +1,51 @@
 """
-Installing into an agent and removing again: our own plugin folder, and two entries in the user's settings.
+Installing into Claude Code and removing again: our own plugin folder, and two entries in the user's settings.
 
 What was written is recorded before the file is touched, so that exactly that can be taken back.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
-from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from tokeneconomizer.hosts import hook as hook_client
+from tokeneconomizer.console.checks import problem
+from tokeneconomizer.console.installations.command_lines import hook_words, te_words
+from tokeneconomizer.console.installations.json_members import has_member, json_object
+from tokeneconomizer.console.installations.own_files import (
+    look_at_own_files,
+    remove_empty_folder,
+    remove_own_folder,
+    write_own_files,
+)
+from tokeneconomizer.console.installations.programs import printed_version
+from tokeneconomizer.console.installations.record import InstalledRecord
+from tokeneconomizer.console.installations.report import Report
 from tokeneconomizer.hosts.claude_code import installation, plugin
-from tokeneconomizer.writers.applied import Applied
+from tokeneconomizer.hosts.recognise import CLAUDE_CODE
 from tokeneconomizer.writers.edits import JSON, RemoveEmpty, RemoveMember, SetMember
 from tokeneconomizer.writers.errors import WriteRefused
 from tokeneconomizer.writers.guarded_write import Surroundings, keep_no_record, restore, write_edits
 from tokeneconomizer.writers.guards import Place
 from tokeneconomizer.writers.strict_json import STRICT_JSON
-from tokeneconomizer.writers.whole_file import make_own_folder, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    from tokeneconomizer.console.checks import Finding, Patient
     from tokeneconomizer.scheduler.home import Home
+    from tokeneconomizer.writers.applied import Applied
     from tokeneconomizer.writers.edits import Edit
-
-VERSION_S_MAX = 20
-"""The agent prints its version in a second; on a cold disk it has 400 MB to load."""
-
-OTHER_AGENTS = {
-    "codex": ("codex", ".codex"),
-    "copilot": ("copilot", ".copilot"),
-    "pi": ("pi", ".pi"),
-    "opencode": ("opencode", ".config/opencode"),
-}
-"""Agents that this version does not install into: their program and folder, to say so in words."""
-
-
-@dataclass(slots=True)
-class Report:
-    """What was done, or would be: the files that changed, and what the user should know."""
-
-    changed: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def hook_words() -> list[str]:
-    """Return interpreter, flags and launcher of the hook client, absolute."""
-    launcher = Path(hook_client.__file__).with_name("launcher.py")
-    # Not resolved: in a virtual environment the link is what makes the interpreter find its packages.
-    return [sys.executable, "-I", "-S", str(launcher)]
-
-
-def te_words() -> list[str]:
-    """Return the command that runs `te` with this interpreter, wherever it is called from."""
-    return [sys.executable, "-I", "-m", "tokeneconomizer.console.main"]
 
 
 class ClaudeCode:
-    """
-    Claude Code's installation.
+    """Claude Code's installation; see `shape.Installation`."""
 
-    Args:
-        home: our home, which holds the plugin folder.
-        agents_home: the user's home.
-        environment: where CLAUDE_CONFIG_DIR may stand.
-        allow_tracked: whether a settings file that git tracks may be changed.
-
-    """
+    NAME: ClassVar[str] = CLAUDE_CODE
+    TITLE: ClassVar[str] = "Claude Code"
+    NEXT: ClassVar[str] = "Claude Code loads the hooks at its next start; `te status` shows what they tell."
 
     def __init__(
         self, home: Home, agents_home: Path, environment: Mapping[str, str], *, allow_tracked: bool = False
@@ -99,15 +69,7 @@ class ClaudeCode:
 
     def version(self) -> str:
         """Return what the agent says its version is; empty when it cannot be asked."""
-        binary = shutil.which(installation.BINARY)
-        if binary is None:
-            return ""
-        with suppress(OSError, subprocess.SubprocessError):
-            done = subprocess.run(
-                [binary, "--version"], capture_output=True, text=True, timeout=VERSION_S_MAX, check=True
-            )
-            return done.stdout.strip()[:100]
-        return ""
+        return printed_version(installation.BINARY)
 
     def install(self, *, dry_run: bool) -> Report:
         """
@@ -118,7 +80,8 @@ class ClaudeCode:
 
         """
         report = Report()
-        self._render_plugin(report, dry_run=dry_run)
+        files = plugin.plugin_files(hook_words(), te_words())
+        write_own_files(self._plugin_folder, files, report, dry_run=dry_run)
         members = plugin.settings_members(str(self._plugin_folder))
         edits: list[Edit] = [SetMember(path, cast("JSON", value)) for path, value in members]
         if dry_run:
@@ -145,24 +108,45 @@ class ClaudeCode:
         for place, path in self._mentions():
             self._remove_mention(place, path, report, dry_run=dry_run)
         for name in plugin.EMPTY_FOLDERS:
-            self._remove_folder(self._folder / name, report, dry_run=dry_run)
-        if self._plugin_folder.exists():
-            report.changed.append(str(self._plugin_folder))
-            if not dry_run:
-                shutil.rmtree(self._plugin_folder)
+            remove_empty_folder(self._folder / name, report, dry_run=dry_run)
+        remove_own_folder(self._plugin_folder, report, dry_run=dry_run)
         return report
 
-    def _render_plugin(self, report: Report, *, dry_run: bool) -> None:
-        for name, text in plugin.plugin_files(hook_words(), te_words()).items():
-            path = self._plugin_folder / name
-            data = text.encode()
-            with suppress(OSError):
-                if path.read_bytes() == data:
-                    continue
-            report.changed.append(str(path))
-            if not dry_run:
-                make_own_folder(path.parent)
-                write_whole(path, data)
+    def notes(self, version: str) -> list[str]:
+        """Return what the user should know of this version of the agent."""
+        if not installation.is_older_than_measured(version):
+            return []
+        oldest = ".".join(str(part) for part in installation.OLDEST_MEASURED)
+        words = "without its PostToolBatch hook nothing is redirected. Update it."
+        return [f"Claude Code {version} is older than {oldest}: {words}"]
+
+    def look_at(self, patient: Patient) -> Iterator[Finding]:
+        """Return whether Claude Code, where it is here, loads our plugin."""
+        if not self._folder.is_dir() and not shutil.which(
+            installation.BINARY, path=patient.environment.get("PATH")
+        ):
+            return
+        settings = json_object(self.settings)
+        if settings is None:
+            yield problem(f"{self.settings} cannot be read as JSON", "mend it: the agent ignores it, too")
+            return
+        enabled = settings.get("enabledPlugins")
+        value = enabled.get(f"{plugin.PLUGIN}@{plugin.MARKETPLACE}") if isinstance(enabled, dict) else None
+        if settings.get("disableAllHooks") is True:
+            yield problem(
+                "Claude Code: `disableAllHooks` is set, so that it calls no hook",
+                "remove it from its settings",
+            )
+        elif value is True:
+            files = plugin.plugin_files(hook_words(), te_words())
+            yield from look_at_own_files(self._plugin_folder, files, self.TITLE, self.NAME)
+        elif value is False:
+            yield problem(
+                "Claude Code: our plugin is switched off",
+                "enable it with `/plugin`, or `te setup claude_code`",
+            )
+        else:
+            yield problem("Claude Code: our hooks are not registered", "run `te setup claude_code`")
 
     def _unregister(self, report: Report, *, dry_run: bool) -> None:
         applied = self._record.get(self.settings)
@@ -196,7 +180,7 @@ class ClaudeCode:
         return found
 
     def _remove_mention(self, place: Place, path: tuple[str, ...], report: Report, *, dry_run: bool) -> None:
-        if not _has_member(place.file, path):
+        if not has_member(place.file, path):
             return
         report.changed.append(str(place.file))
         if dry_run:
@@ -208,82 +192,11 @@ class ClaudeCode:
             report.changed.remove(str(place.file))
             report.notes.append(f"{place.file} still names this plugin: {refusal}")
 
-    def _remove_folder(self, folder: Path, report: Report, *, dry_run: bool) -> None:
-        if not folder.is_dir():
-            return
-        with suppress(OSError):
-            if not dry_run:
-                folder.rmdir()
-            report.changed.append(str(folder))
-
     def _is_registered(self, members: tuple[tuple[tuple[str, ...], object], ...]) -> bool:
-        return all(_has_member(self.settings, path) for path, _ in members)
+        return all(has_member(self.settings, path) for path, _ in members)
 
     def _keep(self, before: Applied | None, applied: Applied) -> None:
         self._record.put(self.settings, applied if before is None else before.then(applied))
 
     def _surroundings(self, record: Callable[[Applied], None] = keep_no_record) -> Surroundings:
         return Surroundings(allow_tracked=self._allow_tracked, record=record)
-
-
-class InstalledRecord:
-    """
-    What was written into agents' files, by file.
-
-    Args:
-        path: `installed.json` of our home.
-
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def get(self, file: Path) -> Applied | None:
-        """Return the record of a file, or None."""
-        stored = self._read().get(str(file))
-        return None if stored is None else Applied.from_json(stored)
-
-    def put(self, file: Path, applied: Applied) -> None:
-        """Keep the record of a file."""
-        self._write({**self._read(), str(file): applied.to_json()})
-
-    def drop(self, file: Path) -> None:
-        """Forget a file."""
-        kept = {name: record for name, record in self._read().items() if name != str(file)}
-        self._write(kept)
-
-    def _read(self) -> dict[str, str]:
-        try:
-            stored = json.loads(self._path.read_bytes())
-        except FileNotFoundError:
-            return {}
-        return {str(name): str(record) for name, record in stored.items()}
-
-    def _write(self, records: dict[str, str]) -> None:
-        write_whole(self._path, json.dumps(records, indent=2, sort_keys=True).encode())
-
-
-def other_agents_present(agents_home: Path) -> list[str]:
-    """Return the names of agents that are here and that this version does not install into."""
-    return [
-        name
-        for name, (binary, folder) in OTHER_AGENTS.items()
-        if shutil.which(binary) or (agents_home / folder).is_dir()
-    ]
-
-
-def _has_member(file: Path, path: tuple[str, ...]) -> bool:
-    try:
-        value = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    for name in path:
-        if not isinstance(value, dict) or name not in value:
-            return False
-        value = value[name]
-    return True
-
-
-def agents_home_from(option: Path | None) -> Path:
-    """Return where agents' own files are looked for."""
-    return option or Path(os.environ.get("HOME") or Path.home())

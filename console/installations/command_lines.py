@@ -1,0 +1,20 @@
+"""The command lines that agents are given, absolute: of the hook client, and of `te`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tokeneconomizer.hosts import hook as hook_client
+
+
+def hook_words() -> list[str]:
+    """Return interpreter, flags and launcher of the hook client, absolute."""
+    launcher = Path(hook_client.__file__).with_name("launcher.py")
+    # Not resolved: in a virtual environment the link is what makes the interpreter find its packages.
+    return [sys.executable, "-I", "-S", str(launcher)]
+
+
+def te_words() -> list[str]:
+    """Return the command that runs `te` with this interpreter, wherever it is called from."""
+    return [sys.executable, "-I", "-m", "tokeneconomizer.console.main"]

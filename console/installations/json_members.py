@@ -1,0 +1,35 @@
+"""A look into an agent's JSON files, without changing them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SETTINGS_BYTES_MAX = 5_000_000
+"""A settings file is some kilobytes."""
+
+
+def json_object(path: Path) -> Mapping[str, object] | None:
+    """Return a JSON object from a file; an absent file is an empty one, None is one that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            value = json.loads(file.read(SETTINGS_BYTES_MAX))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def has_member(file: Path, path: tuple[str, ...]) -> bool:
+    """Return whether a file has the member that a path of names leads to."""
+    value: object = json_object(file)
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            return False
+        value = value[name]
+    return True
