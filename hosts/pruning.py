@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.domain.commented_json import document_of
+from tokeneconomizer.domain.deny_list import member
 from tokeneconomizer.hosts.claude_code import pruning as claude_code
 from tokeneconomizer.hosts.codex import pruning as codex
 from tokeneconomizer.hosts.copilot import pruning as copilot
@@ -43,6 +45,32 @@ TRUST: dict[str, tuple[str, Callable[[bytes, Iterable[str]], bool]]] = {
 
 PI_USER_SETTINGS = "settings.json"
 """A checkout's settings override those in Pi's own folder."""
+
+
+CATALOGUE_KNOWN_FROM = {
+    CLAUDE_CODE: "its log shows whole definitions since 2.1.310, before that only deferred names",
+    CODEX: "its log shows no tools of its own: for these it counts what it does by default",
+    COPILOT: "its servers are read from mcp-config.json and .mcp.json, by name; their sizes are not known",
+    PI: "its log shows the tools that a session adds and removes, and the bridge tells them all",
+    OPENCODE: "its log shows none: the bridge tells them, and until then it counts what it does by default",
+}
+"""What is known of the tools that an agent offers, without asking it: no agent lists them without a model."""
+
+SERVER_FILES: dict[str, Callable[[Path, AgentHomes], tuple[Path, ...]]] = {
+    COPILOT: lambda checkout, homes: (
+        agent_file(COPILOT, homes, copilot.USERS_SERVERS),
+        checkout / copilot.SERVERS,
+    ),
+}
+"""Where servers are configured of an agent whose log tells none that was not used."""
+
+OPENCODE_SECOND_FILE = opencode.SECOND_FILE
+
+
+def servers_in(data: bytes) -> list[str]:
+    """Return the servers that a file configures, in the form that all agents share."""
+    servers = member(document_of(data), ("mcpServers",))
+    return [str(name) for name in servers] if isinstance(servers, dict) else []
 
 
 def agent_file(host: str, homes: AgentHomes, name: str) -> Path:

@@ -27,7 +27,7 @@ from tokeneconomizer.domain.session import Phase, Session
 from tokeneconomizer.domain.session_snapshot import SessionSnapshot
 from tokeneconomizer.domain.setup import Setup, policy_name
 from tokeneconomizer.domain.tool_prune import ToolPrune
-from tokeneconomizer.scheduler.prune_changes import PRUNE_EVENTS, PruneChange, catalog_fields
+from tokeneconomizer.scheduler.prune_changes import PRUNE_EVENTS, catalog_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.settings import Configuration
     from tokeneconomizer.domain.setup import SideCall
     from tokeneconomizer.scheduler.envelopes import Envelopes
+    from tokeneconomizer.scheduler.prune_changes import PruneChange
     from tokeneconomizer.scheduler.store import EventStore
 
 SNAPSHOT_EVERY_EVENTS = 100
@@ -207,9 +208,10 @@ class Application:
         if is_gated:
             self._gated.append(stream_id)
         self._snapshot_when_due(outcome.session)
-        if command.offered:
+        # A sub-agent is given a choice of the tools.
+        if command.offered and not command.key.agent_id:
             place = Place(outcome.session.repository, outcome.session.checkout)
-            change = PruneChange("catalog_recorded", catalog_fields(command.offered))
+            change = catalog_recorded("", command.offered)
             self.prune_changed(command.key.host, place, [change], delivery.at)
         return Answer(outcome.decision, stream_id, said, events, outcome.dropped)
 

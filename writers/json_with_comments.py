@@ -1,26 +1,19 @@
 """
 The format of Copilot's own files: JSON with comments and a comma behind the last entry of a container.
 
-Both are blanked out to spaces of the same length, so that the rest is strict JSON at the same offsets. An
-edit that would touch a comment is refused: what the user wrote beside a value is not ours to move.
+An edit that would touch a comment is refused: what the user wrote beside a value is not ours to move.
 """
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from tokeneconomizer.domain.commented_json import strict
 from tokeneconomizer.writers.edits import Document, Edit
 from tokeneconomizer.writers.errors import Reason, WriteRefused
 from tokeneconomizer.writers.json_edits import is_blank
 from tokeneconomizer.writers.splices import Splice
 from tokeneconomizer.writers.strict_json import STRICT_JSON
-
-# Possessive, so that a long unclosed string or comment is given up in one pass.
-_STRING: Final = r'"(?:[^"\\\r\n]|\\.)*+"'
-_STRING_OR_COMMENT: Final = re.compile(_STRING + r"|(//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)")
-_STRING_OR_LAST_COMMA: Final = re.compile(_STRING + r'|(?<=["\w}\]])[ \t\r\n]*+(,)(?=[ \t\r\n]*+[}\]])')
-_VISIBLE: Final = re.compile(r"[^\r\n]")
 
 
 class JsonWithComments:
@@ -47,20 +40,6 @@ class JsonWithComments:
     def is_empty(self, text: str) -> bool:
         """Tell whether nothing is left in the text; a comment is something."""
         return strict(text) == text and (is_blank(text) or STRICT_JSON.is_empty(text))
-
-
-def strict(text: str) -> str:
-    """Give the text with all that strict JSON has not as spaces; lines stay where they are."""
-    without_comments = _STRING_OR_COMMENT.sub(_blanked, text)
-    return _STRING_OR_LAST_COMMA.sub(_blanked, without_comments)
-
-
-def _blanked(found: re.Match[str]) -> str:
-    whole = found.group()
-    if found.group(1) is None:
-        return whole
-    begin, end = found.start(1) - found.start(), found.end(1) - found.start()
-    return whole[:begin] + _VISIBLE.sub(" ", whole[begin:end]) + whole[end:]
 
 
 JSON_WITH_COMMENTS: Final = JsonWithComments()

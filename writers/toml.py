@@ -84,7 +84,16 @@ class Toml:
             if splice is not None:
                 splices.append(splice)
                 text = splice.make(text)
+                self._check_readable(text, edit)
         return tuple(splices)
+
+    def _check_readable(self, text: str, edit: Edit) -> None:
+        """Refuse an edit that spoils the text, rather than blame the text at the next one."""
+        try:
+            self.parse(text)
+        except WriteRefused as refused:
+            message = f"{'.'.join(edit.path)} has no place there that its agent could read"
+            raise WriteRefused(Reason.UNPROVEN_EDIT, message) from refused
 
     def proves(self, value: Document, wanted: Document, edits: Sequence[Edit]) -> bool:
         """Compare; tables on the way to an edit are there or not as their last key is."""

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from tokeneconomizer.console.installations.command_lines import hook_words, te_words
 from tokeneconomizer.console.installations.copilot_checks import Registration
 from tokeneconomizer.console.installations.copilot_files import (
-    document_of,
     folders_of_copies,
     is_copy_of_ours,
 )
+from tokeneconomizer.console.installations.json_members import object_with_comments
 from tokeneconomizer.console.installations.own_files import (
     remove_empty_folder,
     remove_own_folder,
@@ -126,11 +126,11 @@ class Copilot:
             yield from registration.look(self.notes(self.version()))
 
     def _is_registered(self) -> bool:
-        document = document_of(self.settings)
+        document = object_with_comments(self.settings)
         return document is not None and all(member(document, path) == value for path, value in self._members)
 
     def _names_us(self) -> bool:
-        document = document_of(self.settings)
+        document = object_with_comments(self.settings)
         return document is not None and any(member(document, path) is not None for path, _ in self._members)
 
     def _unregister(self, report: Report, *, dry_run: bool) -> None:
@@ -154,7 +154,7 @@ class Copilot:
     def _remove_copies(self, report: Report, *, dry_run: bool) -> None:
         """Remove copies of our plugin that were installed directly: their hooks would run once more."""
         config = self._folder / installation.CONFIG_NAME
-        document = document_of(config)
+        document = object_with_comments(config)
         if document is None or not any(map(is_copy_of_ours, _copies_in(document))):
             return
         report.changed.append(str(config))

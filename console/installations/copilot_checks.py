@@ -9,9 +9,9 @@ from tokeneconomizer.console.checks import problem, warning
 from tokeneconomizer.console.installations.command_lines import hook_words, te_words
 from tokeneconomizer.console.installations.copilot_files import (
     SETTINGS_BYTES_MAX,
-    document_of,
     folders_of_copies,
 )
+from tokeneconomizer.console.installations.json_members import object_with_comments
 from tokeneconomizer.console.installations.own_files import look_at_own_files
 from tokeneconomizer.domain.deny_list import member
 from tokeneconomizer.hosts.copilot import installation, plugin
@@ -50,7 +50,7 @@ class Registration:
 
     def look(self, notes: list[str]) -> Iterator[Finding]:
         """Return the findings; `notes` are those on the agent's version."""
-        settings = document_of(self.folder / installation.SETTINGS_FILE)
+        settings = object_with_comments(self.folder / installation.SETTINGS_FILE)
         if settings is None:
             words = f"{self.folder / installation.SETTINGS_FILE} cannot be read as JSON"
             yield problem(words, "mend it: the agent ignores it, too")
@@ -71,7 +71,7 @@ class Registration:
     def _switched_off(self) -> Iterator[Finding]:
         for name in installation.SWITCHES:
             path = self.checkout / name
-            if (document_of(path) or {}).get("disableAllHooks") is True:
+            if (object_with_comments(path) or {}).get("disableAllHooks") is True:
                 yield problem(
                     f"{TITLE}: `disableAllHooks` in {path} stops all hooks in this checkout",
                     "remove it there",
@@ -79,7 +79,7 @@ class Registration:
 
     def _twice(self) -> Iterator[Finding]:
         """Return where our hooks are registered once more; what they tell is stored once all the same."""
-        config = document_of(self.folder / installation.CONFIG_NAME) or {}
+        config = object_with_comments(self.folder / installation.CONFIG_NAME) or {}
         for copy in folders_of_copies(config, self.folder):
             yield problem(f"{TITLE} runs each of our hooks twice: {copy} is a copy of our plugin", SET_UP)
         user_files = [

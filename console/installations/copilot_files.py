@@ -7,25 +7,9 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.deny_list import member
 from tokeneconomizer.hosts.copilot import plugin
-from tokeneconomizer.scheduler.foreign_files import beginning_of
-from tokeneconomizer.writers.errors import WriteRefused
-from tokeneconomizer.writers.json_with_comments import JSON_WITH_COMMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from tokeneconomizer.writers.edits import Document
-
-SETTINGS_BYTES_MAX = 4_000_000
-"""A settings file is some kilobytes."""
-
-
-def document_of(path: Path) -> Document | None:
-    """Return what a file holds; an absent file is an empty one, None is one that cannot be read."""
-    try:
-        return JSON_WITH_COMMENTS.parse(beginning_of(path, SETTINGS_BYTES_MAX).decode())
-    except (WriteRefused, UnicodeDecodeError):
-        return None
 
 
 def is_copy_of_ours(entry: object) -> bool:

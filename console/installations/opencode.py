@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tokeneconomizer.console.checks import ok, problem, warning
 from tokeneconomizer.console.installations.command_lines import daemon_words
-from tokeneconomizer.console.installations.json_members import json_object
-from tokeneconomizer.console.installations.json_with_comments import object_with_comments
+from tokeneconomizer.console.installations.json_members import json_object, object_with_comments
 from tokeneconomizer.console.installations.own_files import (
     look_at_own_files,
     remove_own_folder,

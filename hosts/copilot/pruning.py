@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 DISABLED = ("disabledMcpServers",)
 
+USERS_SERVERS = "mcp-config.json"
+SERVERS = ".mcp.json"
+"""In Copilot's own folder, and in the checkout."""
+
 
 def denials(document: Document, names: Sequence[str], _circumstances: Circumstances) -> list[Denial]:
     """Return what is to be added."""

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokeneconomizer.domain.commented_json import strict
 from tokeneconomizer.writers.edit_model import changed
 from tokeneconomizer.writers.edits import AddElement, Edit, RemoveElement, RemoveMember, SetMember
 from tokeneconomizer.writers.errors import Reason, WriteRefused
-from tokeneconomizer.writers.json_with_comments import JSON_WITH_COMMENTS, strict
+from tokeneconomizer.writers.json_with_comments import JSON_WITH_COMMENTS
 from tokeneconomizer.writers.splices import make_all, take_back_all
 from tokeneconomizer.writers.strict_json import STRICT_JSON
 
