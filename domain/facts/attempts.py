@@ -7,7 +7,6 @@ A test that failed or code that does not compile says nothing about how to run i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -73,6 +72,9 @@ _PHRASES = (
 )
 """What the stored words of a failure say, the more telling ones first."""
 
+HEADS_KEPT = 1_024
+"""A repository has a few dozen."""
+
 SIGNATURES_KEPT = 1_024
 """Failures are told in words of a closed list: there are hundreds of combinations, not thousands."""
 
@@ -125,8 +127,7 @@ class Attempt(NamedTuple):
         return self.head.partition(" ")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """
     What is stored of a call's result; the names are those of `session.tool_returned`.
 
@@ -143,6 +144,7 @@ class Result:
     background: bool = False
 
 
+@lru_cache(maxsize=HEADS_KEPT)
 def key_of(head: str) -> str:
     """Return a head in the one spelling of several that mean the same."""
     words = head.removeprefix("./").split()

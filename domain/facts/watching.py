@@ -100,12 +100,12 @@ def result_of(data: Mapping[str, object], *, background: bool) -> Result:
     """Return what is stored of a call's result."""
     exit_code, verdict = data["exit_code"], data["verdict"]
     return Result(
-        status=str(data["status"]),
-        exit_code=exit_code if isinstance(exit_code, int) else None,
-        signature=str(data["signature"]),
-        verdict=None if verdict is None else str(verdict),
-        interrupted=bool(data["interrupted"]),
-        background=background,
+        str(data["status"]),
+        exit_code if isinstance(exit_code, int) else None,
+        str(data["signature"]),
+        None if verdict is None else str(verdict),
+        bool(data["interrupted"]),
+        background,
     )
 
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sessions import MAIN, Telling
 
 from tokeneconomizer.domain.commands import Delivery, HookCommand, Place, StartSession
@@ -132,3 +134,50 @@ def taken_back(session: Session, at: datetime) -> None:
         failed_version=2,
         reason="late",
     )
+
+
+ANEW = ("startup", "clear", "compact")
+REPLAYED = ("resume", "fork", "reload", "unheard of")
+
+histories = st.lists(
+    st.tuples(st.sampled_from([*ANEW, *REPLAYED]), st.sampled_from(["", "facts", "other facts"])),
+    min_size=1,
+    max_size=12,
+)
+"""How a session is started again and again, with the block of its repository at each time."""
+
+
+def given_at_each(history: list[tuple[str, str]], *, reassembles: bool) -> tuple[list[str], Telling]:
+    telling = Telling()
+    texts = []
+    for source, block in history:
+        telling.rules = Rules(block_at=lambda _, text=block: GivenBlock(text, 1))
+        step = StartSession(source, reassembles=reassembles)
+        texts.append(telling.tell(step).decision.context)
+        if telling.session is not None:
+            # As it is after the daemon was started again.
+            telling.session = Session.restored(SessionSnapshot.of(telling.session))
+    return texts, telling
+
+
+@given(histories)
+def test_an_agent_that_reassembles_gets_the_same_bytes_at_every_start_whatever_becomes_of_the_facts(
+    history: list[tuple[str, str]],
+) -> None:
+    texts, telling = given_at_each(history, reassembles=True)
+    first = next((place for place, (source, block) in enumerate(history) if block and source in ANEW), None)
+    if first is None:
+        assert set(texts) == {""}
+        return
+    text = history[first][1]
+    assert texts == [""] * first + [text] * (len(history) - first)
+    assert [found for found, _ in injected(telling)] == [text]
+
+
+@given(histories)
+def test_an_agent_that_replays_its_context_gets_facts_only_where_it_begins_anew(
+    history: list[tuple[str, str]],
+) -> None:
+    texts, telling = given_at_each(history, reassembles=False)
+    assert texts == [block if source in ANEW else "" for source, block in history]
+    assert [found for found, _ in injected(telling)] == [text for text in texts if text]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 import pytest
 from canaries import FAKE_SECRETS, SECRET_COMMANDS
@@ -35,7 +34,7 @@ def returned(*calls: Ran | str) -> list[Returned]:
             position,
             redact_command(ran.command),
             ran.background,
-            {**asdict(ran.result()), "duration_ms": ran.duration_ms, "turn": 1, "written": []},
+            {**ran.result()._asdict(), "duration_ms": ran.duration_ms, "turn": 1, "written": []},
         )
         for position, ran in enumerate(told, 1)
     ]
