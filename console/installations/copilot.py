@@ -180,7 +180,7 @@ class Copilot:
         return Surroundings(allow_tracked=self._allow_tracked, record=record)
 
 
-def _copies_in(document: Document) -> list[JSON]:
+def _copies_in(document: Mapping[str, object]) -> list[JSON]:
     listed = member(document, plugin.DIRECT_INSTALLS)
     return cast("list[JSON]", listed) if isinstance(listed, list) else []
 

@@ -42,6 +42,7 @@ from prompt_blocks import (
 from sandbox import Finished
 from scenarios import JUDGE_SYSTEM, Scenario
 from smoke_ledger import LedgerRow, add_row
+from terminal import DOWN, ENTER, Terminal
 
 from tokeneconomizer.hosts.hook import te_hook_core
 
@@ -473,3 +474,25 @@ def test_tokens_and_history_read_from_the_log_are_what_really_happened(
     assert set(lab.calls_in_requests()) <= called
     assert (again["events"], again["skipped_lines"]) == (0, 0)
     lab.note(f"history: {imported['turns']} turns, {imported['replies']} replies, tokens as sent")
+
+
+DIALOG_S = 1.0  # what is pressed while a dialog is still being painted is not heard
+WRITING_S = 3.0  # for Codex to write its configuration
+
+
+def test_codex_asks_its_user_to_trust_the_hooks_at_its_next_start_in_a_terminal(make_lab: MakeLab) -> None:
+    lab = make_lab(SHORT, CODE_MODE_MODEL)
+    lab.program.te("setup", "codex")
+    sandbox = lab.sandbox
+    with lab.server, Terminal([str(sandbox.binary)], sandbox.project, sandbox.environment()) as terminal:
+        terminal.wait_for("Trust all and continue")
+        terminal.read_on(DIALOG_S)
+        terminal.press(DOWN)
+        terminal.read_on(DIALOG_S)
+        terminal.press(ENTER)
+        terminal.wait_for("Trusting hooks")
+        terminal.read_on(WRITING_S)
+
+    assert set(sandbox.hook_states().values()) == {"trusted"}
+    assert "not trusted" not in lab.program.te("status")
+    lab.note("the dialog at the next start: trusted, and seen by te status")
