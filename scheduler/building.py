@@ -150,7 +150,8 @@ def settled(command: HookCommand, open_turn: OpenTurn) -> HookCommand:
 
 def _tail_for(command: HookCommand, open_turn: OpenTurn) -> bytes:
     """Return enough of the end of an agent's log for a step's own calls, and for those that no hook told."""
-    names = _own_calls(command.step)
+    # A call that is about to run need not be in the log yet.
+    names = set() if isinstance(command.step, StartCall) else _own_calls(command.step)
     if command.running_turn:
         names |= {open_turn.newest_call, command.running_turn}
     if not names or "" in names or isinstance(command.step, EndTurn):

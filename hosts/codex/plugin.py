@@ -43,8 +43,11 @@ very next request. PreToolUse is there for a redirect after a call that failed w
 it would bring nothing that the same call's PostToolUse does not bring to the same request.
 """
 
-HOOK_TIMEOUT_S = 5
-"""The hook client gives up after a second by itself; this is for a machine that cannot even start it."""
+HOOK_TIMEOUT_S = 3
+"""
+The hook client gives up after a second by itself; this is for a machine that cannot even start it. Of a
+longer one for SessionEnd Codex warns its user.
+"""
 
 HOOKS_FILE = "hooks/hooks.json"
 

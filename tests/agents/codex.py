@@ -23,7 +23,7 @@ check_for_update_on_startup = false
 [model_providers.scripted]
 name = "Scripted"
 base_url = {url}
-env_key = "SCRIPTED_KEY"
+env_key = "OPENAI_API_KEY"
 wire_api = "responses"
 request_max_retries = 0
 stream_max_retries = 0
@@ -61,7 +61,7 @@ class CodexSandbox(AgentSandbox):
 
     def own_environment(self) -> Mapping[str, str]:
         """Return the variables of this agent."""
-        return {"SCRIPTED_KEY": FAKE_KEY}
+        return {"OPENAI_API_KEY": FAKE_KEY}
 
     def run(self, prompt: str, *flags: str) -> Finished[str]:
         """Run one prompt headless; the output is lines of JSON."""
@@ -76,7 +76,7 @@ class CodexSandbox(AgentSandbox):
         return self.run_command([self.binary, "exec", "--json", *flags, "fork", session_id, prompt])
 
     def approve_hooks(self) -> None:
-        """Approve all hooks that there are, as `/hooks` does, through the interface that Codex has for programs."""
+        """Approve all hooks, as `/hooks` does, through the interface that Codex has for programs."""
         self.converse([self.binary, "app-server"], self._approve)
 
     def hook_states(self) -> dict[str, str]:

@@ -4,8 +4,8 @@ import json
 
 from prompt_blocks import JsonObject
 from replies import Match, Reply, call, custom_call, namespaced_call, say
-from sample_project import FIXED_BODY, PRICING_PATH, TEST_COMMAND
-from scenarios import ROUNDING_LINE, SUBAGENT_PROMPT, Scenario, step
+from sample_project import FILES, FIXED_BODY, PRICING_PATH, TEST_COMMAND
+from scenarios import JUDGE_SECONDS, JUDGE_SYSTEM, ROUNDING_LINE, SUBAGENT_PROMPT, Scenario, step
 
 GREEN_TESTS = "python3 -m unittest tests.test_pricing -k gross"
 
@@ -129,4 +129,39 @@ TAUGHT = Scenario(
     name="facts",
     prompts=("Run some tests.", "Run some tests once more."),
     replies=(*_runs_green_tests(), *_runs_green_tests()),
+)
+
+# Two calls and an answer, as often as wanted.
+SHORT = Scenario(
+    name="short turns",
+    prompts=("Which test fails?",),
+    replies=(step(run_tests()), step(shell("git status --short")), step(say("Half a cent."))) * 5,
+)
+
+COMPACTED = Scenario(
+    name="compaction",
+    prompts=("Look around.",),
+    replies=(
+        *_runs_green_tests(),
+        *_runs_green_tests(),
+        Reply((shell("git status --short"),), usage={"input_tokens": 60_000}),
+        Reply((say("We looked around."),), match=Match(has_tools=None)),
+        step(say("Done.")),
+    ),
+)
+
+JUDGED = Scenario(
+    name="judged",
+    prompts=("Find out why the amount per person is a cent too low.",),
+    replies=(
+        Reply(
+            blocks=(say('{"verdict": "stuck", "confidence": 0.9}'),),
+            match=Match(has_tools=None, anywhere=JUDGE_SYSTEM),
+        ),
+        *(step(shell(f"test -f {path}")) for path in FILES),
+        *(step(shell(f"test -s {path}")) for path in FILES),
+        # By now the judge is asked; the model thinks long enough for its verdict to come.
+        Reply(blocks=(shell("test -d shop"),), delay_seconds=JUDGE_SECONDS),
+        step(say("The shop is there.")),
+    ),
 )

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import agents
 import append
 import guard_time
 import hook_start
@@ -122,6 +123,25 @@ def rows_of_hook_start(figures: Figures) -> list[Row]:
             1.15,
         ),
         Row("te-hook without a daemon", f"{cold} ms", None, "at most 100 ms"),
+    ]
+
+
+def rows_of_agents(figures: Figures) -> list[Row]:
+    """Tell what the hooks of further agents add to a tool call, beside the bare interpreter."""
+    bare = number(figures, "baseline_ms", "median")
+    names = (
+        ("codex", "Codex's hook after a call, with its rollout read"),
+        ("codex_before", "Codex's hook before a call, with nothing to store"),
+        ("copilot", "Copilot's hook after a call"),
+    )
+    return [
+        at_most(
+            what,
+            f"{number(figures, f'{name}_ms', 'median')} ms (`python -I -S -c pass`: {bare} ms)",
+            number(figures, f"{name}_ratio"),
+            1.3,
+        )
+        for name, what in names
     ]
 
 
@@ -240,6 +260,7 @@ BENCHES: dict[str, Bench] = {
     "hook_start": Bench(
         hook_start.measure, lambda root: hook_start.measure(root, runs=25), rows_of_hook_start
     ),
+    "agents": Bench(agents.measure, lambda root: agents.measure(root, runs=25), rows_of_agents),
     "load": Bench(
         load.measure, lambda root: load.measure(root, many=20_000, seconds=10, repeats=1), rows_of_load
     ),

@@ -197,5 +197,5 @@ def test_an_agent_that_cannot_be_asked_is_told_before_anything_is_started(
         SideCalls(environments, callers).ready(HOST, Question("", ""))
 
 
-def test_agents_that_can_be_asked() -> None:
-    assert {"claude_code", "copilot"} <= set(side_calls.CALLERS)
+def test_these_agents_can_be_asked() -> None:
+    assert {"claude_code", "codex", "copilot"} <= set(side_calls.CALLERS)

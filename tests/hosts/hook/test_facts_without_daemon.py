@@ -24,7 +24,7 @@ def checkout(tmp_path: Path, home: Path) -> Path:
     folder = tmp_path / "project"
     (folder / "sub").mkdir(parents=True)
     (folder / ".git").mkdir()
-    for host in ("claude_code", "copilot"):
+    for host in hook_facts.SOURCES:
         block = home / "repos" / "project-1" / host / "facts.md"
         block.parent.mkdir(parents=True)
         block.write_text(BLOCK)
@@ -33,8 +33,7 @@ def checkout(tmp_path: Path, home: Path) -> Path:
 
 
 def lead_to(home: Path, folder: Path) -> None:
-    files = {host: f"project-1/{host}/facts.md" for host in ("claude_code", "copilot")}
-    checkouts = {str(folder): files}
+    checkouts = {str(folder): {host: f"project-1/{host}/facts.md" for host in hook_facts.SOURCES}}
     starts = {"configuration": [], "checkouts": checkouts}
     (home / "repos" / "starts.json").write_text(json.dumps(starts))
 
@@ -50,16 +49,21 @@ def given(result: subprocess.CompletedProcess[bytes]) -> str:
     return str(output.get("additionalContext", ""))
 
 
-@pytest.mark.parametrize("source", ["startup", "clear", "compact"])
+@pytest.mark.parametrize(
+    ("host", "source"),
+    [(host, source) for host in ("claude_code", "codex") for source in hook_facts.SOURCES[host]],
+)
 @pytest.mark.parametrize("folder", ["", "sub"])
 def test_a_start_is_answered_from_disk_and_spooled_with_its_reply(
     run: Callable[..., subprocess.CompletedProcess[bytes]],
     home: Path,
     checkout: Path,
+    host: str,
     source: str,
     folder: str,
 ) -> None:
-    result = run("SessionStart", started(checkout / folder, source))
+    flags = ["--host", host, "--event", "SessionStart"]
+    result = run("SessionStart", started(checkout / folder, source), flags=flags)
     assert given(result) == BLOCK
     (path,) = (home / "spool").iterdir()
     assert wire.parse_spooled(path.read_bytes()).reply == result.stdout
