@@ -14,12 +14,9 @@ if TYPE_CHECKING:
 CLAUDE_CODE = "claude_code"
 CODEX = "codex"
 COPILOT = "copilot"
+_ANEW = ("startup", "clear", "compact")
 # A start of these kinds is given the newest facts; after others the agent has, or is given, its first ones.
-SOURCES = {
-    CLAUDE_CODE: ("startup", "clear", "compact"),
-    CODEX: ("startup", "clear", "compact"),
-    COPILOT: ("new", "startup"),
-}
+SOURCES = {CLAUDE_CODE: _ANEW, CODEX: _ANEW, COPILOT: ("new", "startup")}
 # The daemon's own limit is less than half of it, the agents' is 10,000 characters.
 BLOCK_BYTES_MAX = 9_000
 # A line for each checkout in which an agent has worked: thousands.

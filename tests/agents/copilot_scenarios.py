@@ -164,6 +164,14 @@ def greetings(_project: Path) -> Scenario:
     return Scenario(name="greetings", prompts=("Say hello.",), replies=(step(say("Hello.")),) * 6)
 
 
+def asks_a_server(_project: Path) -> Scenario:
+    """A call of a server's tool, then sessions of one request each."""
+    hello = step(say("Hello."))
+    return Scenario(
+        name="MCP servers", prompts=(), replies=(step(call("lab-look")), hello, hello, hello, hello)
+    )
+
+
 def asked(_project: Path) -> Scenario:
     """One question without tools."""
     answer = Reply(blocks=(say('{"verdict": "stuck"}'),), match=Match(has_tools=False))

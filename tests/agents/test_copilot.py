@@ -492,7 +492,7 @@ def test_uninstalling_leaves_no_trace_of_ours(make_lab: MakeLab, settings: str |
 
 
 def test_denied_servers_are_gone_from_the_request_and_come_back(make_lab: MakeLab, tmp_path: Path) -> None:
-    lab = make_lab(scenarios.greetings)
+    lab = make_lab(scenarios.asks_a_server)
     server = lab.sandbox.home / "server.py"
     server.write_text(MCP_SERVER, encoding="utf-8")
     entry = {"type": "local", "command": "python3", "args": [str(server)], "tools": ["*"]}
@@ -503,7 +503,8 @@ def test_denied_servers_are_gone_from_the_request_and_come_back(make_lab: MakeLa
         Home(tmp_path / "state"), AgentHomes(lab.sandbox.home), "copilot", lab.sandbox.project
     )
 
-    with lab.server:
+    lab.install()
+    with lab.server, daemon_running(lab.program):
         before = tools_of_a_new_session(lab)
         assert deny_list.apply(["lab"]).written
         denied = tools_of_a_new_session(lab)
@@ -512,6 +513,9 @@ def test_denied_servers_are_gone_from_the_request_and_come_back(make_lab: MakeLa
     assert {"lab-look", "lab-ask", "other-look", "other-ask"} <= set(before)
     assert denied == {name: tool for name, tool in before.items() if not name.startswith("lab-")}
     assert after == before
+    (called,) = lab.program.events("tool_called")
+    assert (called.data["tool"], called.data["kind"], called.data["server"]) == ("lab-look", "mcp", "lab")
+    lab.note("a denied server's tools gone from the request, and back")
 
 
 def tools_of_a_new_session(lab: Lab) -> dict[str, object]:

@@ -212,9 +212,7 @@ def test_a_call_that_cannot_be_told_apart_is_refused(payload: dict[str, object])
         decode(payload, "postToolUse")
 
 
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8), lambda inner: st.lists(inner, max_size=2)
-)
+values = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just({"a": [1]})
 names = st.sampled_from(
     ["sessionId", "session_id", "agentId", "toolName", "tool_name", "toolArgs", "toolResult", "timestamp"]
 )
