@@ -198,4 +198,4 @@ def test_an_agent_that_cannot_be_asked_is_told_before_anything_is_started(
 
 
 def test_these_agents_can_be_asked() -> None:
-    assert set(side_calls.CALLERS) == {"claude_code", "pi"}
+    assert set(side_calls.CALLERS) == {"claude_code", "opencode", "pi"}
