@@ -109,7 +109,7 @@ export function encoded(payload: object): Buffer | undefined {
 }
 
 /** Run `work` for at most `ms`; resolves in any case, to whether it came to its end. */
-async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const isOver = new Promise<boolean>((resolve) => {
     // A busy agent comes to its timers before it comes to what has long arrived: that goes first.
@@ -131,6 +131,8 @@ class Connection {
   isOpen = true;
   /** Whether a request was answered on it: one that breaks then may only be of a daemon that left. */
   isProven = false;
+  /** The daemon's version, once it replied. */
+  version = "";
   private isConnected = false;
   private received: Buffer = Buffer.alloc(0);
   private settle: ((reply: string | Failure, isReply: boolean) => void) | undefined;
@@ -183,14 +185,15 @@ class Connection {
       if (this.received.length > REPLY_HEADER_BYTES_MAX) this.end("broken");
       return;
     }
-    const header = /^TE1 [!-~]{1,64} (0|[1-9][0-9]{0,9})$/.exec(this.received.toString("latin1", 0, lineEnd));
-    const length = Number(header?.[1] ?? Infinity);
+    const header = /^TE1 ([!-~]{1,64}) (0|[1-9][0-9]{0,9})$/.exec(this.received.toString("latin1", 0, lineEnd));
+    const length = Number(header?.[2] ?? Infinity);
     if (length > REPLY_BYTES_MAX) return this.end("broken");
     const replyEnd = lineEnd + 1 + length;
     if (this.received.length < replyEnd) return;
     const reply = this.received.toString("utf8", lineEnd + 1, replyEnd);
     this.received = this.received.subarray(replyEnd);
     this.isProven = true;
+    this.version = header?.[1] ?? "";
     this.settle(reply, true);
   }
 }
@@ -253,7 +256,13 @@ export class Bridge {
 
   private async deliver(call: Call, deadline: number): Promise<void> {
     const failure = await this.ask(call, deadline);
-    if (failure === undefined) return;
+    if (failure === undefined) {
+      const connection = this.connection;
+      if (connection && isOlder(connection.version, this.installed.version)) {
+        await within(SPOOLING_MS, this.takeOver(connection));
+      }
+      return;
+    }
     if (failure === "late") this.pausedUntil = Date.now() + SLOW_PAUSE_MS;
     const said = call.factsOf === undefined ? {} : await this.saidFromDisk(call.factsOf);
     const isKept = await within(SPOOLING_MS, this.spool(call, said));
@@ -400,15 +409,33 @@ export class Bridge {
     if ((await fs.promises.stat(folder)).uid !== process.getuid?.()) throw new Error("another user's home");
   }
 
-  /** Start a daemon, unless anybody did so within DAEMON_START_INTERVAL_MS. */
+  /** After an upgrade: have an older daemon leave and start this program's own, once among all agents. */
+  private async takeOver(connection: Connection): Promise<void> {
+    if (!(await this.takesTurnToStart())) return;
+    const id = crypto.randomBytes(16).toString("hex");
+    await connection.ask(Buffer.from(`TE1 stop - - - ${this.now()} ${id} 0 0\n`));
+    connection.end("broken");
+    // The new one waits for the lock until the old one has finished what it is at.
+    this.startDaemon();
+  }
+
   private async startDaemonOnce(): Promise<void> {
+    if (await this.takesTurnToStart()) this.startDaemon();
+  }
+
+  /** Whether this agent is the one of all that may start a daemon now: nobody did within DAEMON_START_INTERVAL_MS. */
+  private async takesTurnToStart(): Promise<boolean> {
     const stamp = path.join(this.home, "daemon.starting");
     const startedMs = Number(await fs.promises.readFile(stamp, "utf8").catch(() => "0")) / 1_000_000;
     const ago = Date.now() - startedMs;
     // A stamp from the future means that the clock was set back.
-    if (ago >= 0 && ago < DAEMON_START_INTERVAL_MS) return;
+    if (ago >= 0 && ago < DAEMON_START_INTERVAL_MS) return false;
     // As the hook client writes it; two that come at once start two daemons, of which the second leaves.
     await fs.promises.writeFile(stamp, String(this.now()).padEnd(32), { mode: 0o600 });
+    return true;
+  }
+
+  private startDaemon(): void {
     const [program, ...words] = this.installed.daemon;
     if (program === undefined) return;
     const child = childProcess.spawn(program, words, {
@@ -447,6 +474,14 @@ async function isThere(file: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Compare the numbers; a version that is none is left alone, as a newer program's may be. */
+function isOlder(daemon: string, program: string): boolean {
+  const [left, right] = [daemon, program].map((version) => version.split(".").map(Number)) as [number[], number[]];
+  if ([...left, ...right].some((part) => !Number.isInteger(part))) return false;
+  const at = right.findIndex((part, index) => part !== left[index]);
+  return at >= 0 && (left[at] ?? -1) < (right[at] ?? 0);
 }
 
 function attempt(work: () => void): void {

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.deny_list import DenyTarget, ListedName, ShorterList, Unlisted, member, texts
+from tokeneconomizer.hosts.pi.tools import MCP_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,7 @@ _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 def denials(document: Document, names: Sequence[str], circumstances: Circumstances) -> list[Denial]:
     """Return what is to be written, in the form that this version of Pi understands."""
+    names = [name for name in names if unit_of(name, "")]
     own = member(document, LIST)
     listed = texts(own)
     if own is not None and not _changes_only(listed):
@@ -56,4 +58,14 @@ def _shorter(names: Sequence[str], listed: Sequence[str]) -> list[Denial]:
     return [ShorterList(name, LIST, rest) for name in names if name in listed]
 
 
-TARGET = DenyTarget(".pi/settings.json", denials, core=frozenset(DEFAULT_TOOLS))
+def unit_of(name: str, server: str) -> str:
+    """Return the tool itself; those of MCP servers are out of reach of this list (1.6.0)."""
+    return "" if server or name.startswith(MCP_PREFIX) else name
+
+
+TARGET = DenyTarget(
+    ".pi/settings.json",
+    denials,
+    unit_of=unit_of,
+    core=frozenset({*DEFAULT_TOOLS, "codemode", "tool_search"}),
+)

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import socket
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ from scenarios import JUDGE_SYSTEM, Scenario, step
 from smoke_ledger import LedgerRow, add_row
 
 from tokeneconomizer.hosts.log_format import AgentHomes
+from tokeneconomizer.hosts.pruning import TARGETS
 from tokeneconomizer.scheduler.deny_lists import DenyList
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.lock import held
@@ -485,3 +487,42 @@ def test_denied_tools_are_gone_from_a_new_session_and_come_back(make_lab: MakeLa
     assert resumed == denied
     assert after == before
     lab.note("a denied tool is gone in a new session, and back after the restore")
+
+
+MCP_SERVER = """
+import json, sys
+RESULTS = {
+    "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                   "serverInfo": {"name": "issues", "version": "1"}},
+    "tools/list": {"tools": [{"name": "list", "description": "Lists.", "inputSchema": {"type": "object"}}]},
+}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" in asked:
+        reply = {"jsonrpc": "2.0", "id": asked["id"], "result": RESULTS.get(asked["method"], {})}
+        print(json.dumps(reply), flush=True)
+"""
+
+
+def test_a_servers_tool_is_out_of_reach_of_the_list_and_so_never_proposed(make_lab: MakeLab) -> None:
+    lab = make_lab(Scenario("servers", ("Say hello.",), [step(say("Hello."))], flags=()))
+    lab.install()
+    folder = lab.sandbox.project / ".pi"
+    folder.mkdir()
+    (folder / "server.py").write_text(MCP_SERVER, encoding="utf-8")
+    server = {"command": sys.executable, "args": [str(folder / "server.py")], "exposure": "direct"}
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"issues": server}}), encoding="utf-8")
+    settings = {"defaultTools": ["-write", "-mcp__issues__list"]}
+    (folder / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    trusted = {str(lab.sandbox.project): True}
+    (lab.sandbox.agent_folder / "trust.json").write_text(json.dumps(trusted), encoding="utf-8")
+    with daemon_running(lab.program):
+        lab.run()
+
+    (request,) = lab.requests()
+    assert set(request.prompt.tools) == {"read", "bash", "edit", "mcp__issues__list"}
+    (recorded,) = [event for event in lab.program.events() if event.topic == "tool_prune.catalog_recorded"]
+    offered = json.loads(str(recorded.data["catalog"]))
+    assert {tool["name"]: tool["server"] for tool in offered}["mcp__issues__list"] == "issues"
+    assert TARGETS["pi"].unit_of("mcp__issues__list", "issues") == ""
+    lab.note("a server's tool: in the catalogue, and left alone")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import append
+import bridge_time
 import guard_time
 import hook_start
 import load
@@ -123,6 +124,19 @@ def rows_of_hook_start(figures: Figures) -> list[Row]:
         ),
         Row("te-hook without a daemon", f"{cold} ms", None, "at most 100 ms"),
     ]
+
+
+def rows_of_bridge(figures: Figures) -> list[Row]:
+    """Tell what a step waits for a bridge."""
+    what, bound = "a step's call of a bridge, from inside Node", "1 ms, 5 ms"
+    if "without_node" in figures:
+        return [Row(what, f"not measured: {figures['without_node']}", None, bound)]
+    lines = []
+    for name, words in (("back_to_back", "one after the other"), ("paced", "with pauses")):
+        middle, high = number(figures, name, "p50_ms"), number(figures, name, "p99_ms")
+        figure = f"median {middle} ms, 99th percentile {high} ms"
+        lines.append(Row(f"{what}, {words}", figure, None, bound))
+    return lines
 
 
 def rows_of_load(figures: Figures) -> list[Row]:
@@ -240,6 +254,7 @@ BENCHES: dict[str, Bench] = {
     "hook_start": Bench(
         hook_start.measure, lambda root: hook_start.measure(root, runs=25), rows_of_hook_start
     ),
+    "bridge": Bench(bridge_time.measure, lambda root: bridge_time.measure(root, calls=500), rows_of_bridge),
     "load": Bench(
         load.measure, lambda root: load.measure(root, many=20_000, seconds=10, repeats=1), rows_of_load
     ),

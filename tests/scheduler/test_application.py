@@ -10,14 +10,18 @@ from sessions import shell
 from workbench import NOON, REPOSITORY, FailingStore, Workbench, rows_of, stream_of
 
 from tokeneconomizer.domain.commands import (
+    Delivery,
     EndSession,
     EndTurn,
+    HookCommand,
     PromptKind,
     ReturnCalls,
+    SessionKey,
     StartSession,
     SubmitPrompt,
 )
 from tokeneconomizer.domain.guard.limits import FAILED_REPEATS
+from tokeneconomizer.domain.prune_evidence import OfferedTool, catalog_from_json
 from tokeneconomizer.domain.session import Session
 from tokeneconomizer.domain.session_snapshot import STATE_VERSION
 from tokeneconomizer.domain.settings import ALL_HOSTS, Configuration
@@ -357,3 +361,20 @@ def test_an_archive_that_could_not_be_stored_is_stored_the_next_time(
 
     assert bench.application.archive_silent(stream_id, bench.at, bench.at)
     assert bench.topics() == ["started", "prompt_submitted", "turn_ended", "archived"]
+
+
+def test_the_tools_that_an_agent_offers_are_stored_when_they_are_told_and_changed(bench: Workbench) -> None:
+    offered = (OfferedTool("bash", characters=500), OfferedTool("mcp__issues__list", "issues"))
+    for number, tools in enumerate((offered, offered, (), offered[:1])):
+        command = HookCommand(
+            SessionKey("pi", "session-1"), "", "/home/dev/project", "", PROMPT, offered=tools
+        )
+        bench.application.handle(command, Delivery(str(number), bench.at + timedelta(minutes=number)))
+
+    rows = rows_of(
+        bench.home.events,
+        "SELECT json_extract(CAST(state AS TEXT), '$.catalog') FROM stored_events"
+        " WHERE topic = ? ORDER BY rowid",
+        "tool_prune.catalog_recorded",
+    )
+    assert [catalog_from_json(str(catalog)) for (catalog,) in rows] == [list(offered), list(offered[:1])]

@@ -15,7 +15,7 @@ from tokeneconomizer.domain.accounting.rules import RulesFiles
 from tokeneconomizer.domain.accounting.skills import Root
 from tokeneconomizer.domain.accounting.told import NOTHING_TOLD, ToldContext
 from tokeneconomizer.domain.accounting.turn import NAMES_COUNTED_MAX, Accounting, Runtime
-from tokeneconomizer.domain.commands import EndSession, SessionKey, StartSession
+from tokeneconomizer.domain.commands import EndSession, EndTurn, SessionKey, StartSession
 from tokeneconomizer.domain.digests import Call, CallKind
 from tokeneconomizer.domain.ending import account_again, archive_silent
 from tokeneconomizer.domain.handle import Rules
@@ -280,3 +280,26 @@ def test_rules_stay_as_they_were_measured_when_a_turn_is_accounted_again() -> No
     told.events += session.collect_events()  # type: ignore[arg-type]
     before, after = snapshots(told)
     assert before["entries"] == after["entries"] == {"rules": RULES_ENTRY}
+
+
+@pytest.mark.parametrize(
+    ("from_log", "window"),
+    [
+        (ToldContext("openai"), (900, 128_000)),
+        (ToldContext("openai", used_tokens=950), (950, 128_000)),
+        (ToldContext("openai", used_tokens=1, window_tokens=2), (1, 2)),
+    ],
+)
+def test_what_the_agent_told_of_its_window_stays_where_its_log_does_not(
+    from_log: ToldContext, window: tuple[int, int]
+) -> None:
+    told = telling()
+    told.prompt()
+    told.tell(EndTurn("stop", ToldContext(used_tokens=900, window_tokens=128_000)))
+    session = told.session
+    assert session is not None
+    account_again(session, 1, told.at, replace(ACCOUNTING, told=from_log), told.events)
+    told.events += session.collect_events()  # type: ignore[arg-type]
+    first, again = (vars(event) for event in told.of("context_accounted"))
+    assert (first["used_tokens"], first["window_tokens"]) == (900, 128_000)
+    assert (again["used_tokens"], again["window_tokens"]) == window

@@ -382,6 +382,27 @@ test("a full spool is left as it is", async () => {
   assert.deepEqual(fs.readdirSync(folder), ["1"]);
 });
 
+for (const [version, leaves] of [
+  ["0.0.9", true],
+  ["0.1", true],
+  ["0.1.0", false],
+  ["0.2.0", false],
+  ["1", false],
+  ["0.0.9-beta", false],
+] as const) {
+  test(`a daemon of version ${version} is ${leaves ? "asked to leave, once" : "left alone"} after an upgrade`, async () => {
+    const answer: Answer = (asked, socket) => say(asked.kind === "TE1 stop" ? '{"stopping": true}' : "{}", version)(asked, socket);
+    const daemon = await FakeDaemon.listen(answer);
+    const bridge = new Bridge({ ...installed, daemon: ["/bin/sh", "-c", "echo 1 >> started"] });
+    for (const number of [1, 2, 3]) await bridge.call("tool_result", { number });
+    const kinds = daemon.asked.map((asked) => asked.kind.slice(4));
+    assert.deepEqual(kinds, leaves ? ["bridge", "stop", "bridge", "bridge"] : ["bridge", "bridge", "bridge"]);
+    assert.equal(fs.existsSync(path.join(home, "daemon.starting")), leaves);
+    if (leaves) await until(() => fs.existsSync(path.join(home, "started")));
+    assert.deepEqual(spooled(), []);
+  });
+}
+
 test("a home that cannot be written costs nothing but the call", async () => {
   fs.writeFileSync(path.join(home, "file"), "");
   const bridge = new Bridge({ ...installed, home: path.join(home, "file", "below") });
