@@ -20,4 +20,6 @@ def denials(document: Document, names: Sequence[str], _circumstances: Circumstan
 CORE = frozenset({"bash", "edit", "glob", "grep", "invalid", "read", "write"})
 """What every task needs; `invalid` stands for a tool that does not exist."""
 
-TARGET = DenyTarget("opencode.json", denials, core=CORE)
+TARGET = DenyTarget(
+    "opencode.json", denials, core=CORE, begins={"$schema": "https://opencode.ai/config.json"}
+)

@@ -363,6 +363,7 @@ def test_a_denied_tool_is_gone_from_the_request_and_comes_back(make_lab: MakeLab
         assert deny_list.apply(["webfetch", "todowrite"]).written
         lab.sandbox.run("Say hello.")
         assert deny_list.restore().written
+        assert not (lab.sandbox.project / "opencode.json").exists()
         lab.sandbox.run("Say hello.")
 
     before, denied, after = (set(request.prompt.tools) for request in lab.requests())
