@@ -80,6 +80,7 @@ class DenyTarget:
         unit_of: what is denied when a tool (name, server) is to go; empty for what cannot be denied alone.
         core: what makes the agent work or loads other tools; never proposed.
         assumed: characters of the definitions that the agent loads by default, where its log does not tell.
+        begins: members of a file that we make, which the agent would add to it by itself.
 
     """
 
@@ -91,6 +92,7 @@ class DenyTarget:
     unit_of: Callable[[str, str], str] = lambda name, _server: name
     core: frozenset[str] = frozenset()
     assumed: Mapping[str, int] = field(default_factory=dict)
+    begins: Mapping[str, str] = field(default_factory=dict)
 
 
 def member(document: object, path: Sequence[str]) -> object:

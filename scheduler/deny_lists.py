@@ -177,7 +177,10 @@ class DenyList:
         def choose(document: dict[str, JSON]) -> list[Edit]:
             denials = self._target.denials(document, names, circumstances)
             added[:] = [denial.name for denial in denials]
-            return _edits(denials, document)
+            edits = _edits(denials, document)
+            # Else the agent changes what we made, and nothing can be taken back byte for byte.
+            begins = self._target.begins.items() if edits and not document else ()
+            return [*(AddMember((name,), value) for name, value in begins), *edits]
 
         def keep(applied: Applied) -> None:
             self._keep(before, added, applied, allow_tracked=allow_tracked)

@@ -41,4 +41,7 @@ CORE = frozenset({"bash", "edit", "glob", "grep", "invalid", "read", "write"})
 ASSUMED = {"skill": 676, "task": 3_856, "todowrite": 2_686, "webfetch": 1_293}
 """Loaded by default besides the core (1.18.33), in characters of JSON."""
 
-TARGET = DenyTarget("opencode.json", denials, core=CORE, assumed=ASSUMED)
+BEGINS = {"$schema": "https://opencode.ai/config.json"}
+"""opencode adds it to a file that lacks it."""
+
+TARGET = DenyTarget("opencode.json", denials, core=CORE, assumed=ASSUMED, begins=BEGINS)

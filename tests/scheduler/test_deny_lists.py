@@ -12,7 +12,7 @@ WRITTEN = {
     "claude_code": {"permissions": {"deny": ["Workflow"]}},
     "copilot": {"disabledMcpServers": ["lab"]},
     "pi": {"defaultTools": ["read", "edit", "write"]},
-    "opencode": {"tools": {"webfetch": False}},
+    "opencode": {"$schema": "https://opencode.ai/config.json", "tools": {"webfetch": False}},
 }
 JSON_HOSTS = [host for host in TARGETS if host != "codex"]
 TRUSTING = ["codex", "copilot", "pi"]

@@ -13,6 +13,7 @@ from workbench import REPOSITORY, Workbench, rows_of, spooled_file
 from tokeneconomizer.domain.commands import EndSession, ReturnCalls, SessionKey, StartSession
 from tokeneconomizer.domain.facts.block import HEADING
 from tokeneconomizer.domain.settings import Configuration
+from tokeneconomizer.hosts.table import HOSTS
 from tokeneconomizer.projections import microskills
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.switch import open_view
@@ -214,10 +215,11 @@ def test_the_block_lies_where_the_checkout_leads_to(desk: Desk) -> None:
     desk.work(2, "npm test")
     desk.render()
     home = desk.bench.home
-    name = starts_of(desk)["/home/dev/project"]["claude_code"]
-    path = home.repositories / name
-    assert path.read_text() == BLOCK
-    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    names = starts_of(desk)["/home/dev/project"]
+    assert set(names) == set(HOSTS)
+    for path in (home.repositories / name for name in names.values()):
+        assert path.read_text() == BLOCK
+        assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
 def test_a_fact_that_the_user_retired_leaves_the_next_block_and_the_disk(desk: Desk) -> None:

@@ -90,7 +90,7 @@ class Host1 {
   sessions: Record<string, Foreign> = {};
   hooks: Foreign;
 
-  async load(): Promise<Host1> {
+  async load(directory = FOLDER): Promise<Host1> {
     const client = {
       session: {
         get: async ({ path: { id } }: Foreign) => ({ data: this.sessions[id] }),
@@ -99,7 +99,7 @@ class Host1 {
       tui: { showToast: async ({ body }: Foreign) => void this.toasts.push(body.message) },
       tool: { list: async () => ({ data: [{ id: "bash", description: "Runs.", parameters: { type: "object" } }] }) },
     };
-    this.hooks = await plugin.server({ client, directory: FOLDER });
+    this.hooks = await plugin.server({ client, directory });
     return this;
   }
 
@@ -192,6 +192,21 @@ test("without a daemon it is given the bytes that it was given before", async ()
   const second = await new Host1().load();
   second.sessions["ses_1"] = { id: "ses_1", directory: FOLDER, time: { created: 1 } };
   assert.deepEqual(await second.system("ses_1"), ["You are opencode", BLOCK]);
+});
+
+test("a session that begins without a daemon is given the facts that lie on disk", async () => {
+  daemon.close();
+  const project = path.join(fs.realpathSync(home), "project");
+  fs.mkdirSync(path.join(project, ".git"), { recursive: true });
+  fs.mkdirSync(path.join(home, "repos"));
+  fs.writeFileSync(path.join(home, "repos", "block.md"), BLOCK);
+  const starts = { configuration: [], checkouts: { [project]: { opencode: "block.md" } } };
+  fs.writeFileSync(path.join(home, "repos", "starts.json"), JSON.stringify(starts));
+  const host = await new Host1().load(project);
+  await host.create("ses_1", { directory: project });
+  await host.create("ses_2", { directory: project, parentID: "ses_1" });
+  assert.deepEqual(await host.system("ses_1"), ["You are opencode", BLOCK]);
+  assert.deepEqual(await host.system("ses_2"), ["You are opencode"]);
 });
 
 test("a redirect is added to the tool's own output, and to the parts of an MCP tool's", async () => {
