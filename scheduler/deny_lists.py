@@ -26,12 +26,12 @@ from tokeneconomizer.domain.deny_list import (
 )
 from tokeneconomizer.hosts.pruning import (
     OPENCODE_SECOND_FILE,
-    PI_USER_SETTINGS,
+    READ_WHERE_TRUSTED,
     TARGETS,
-    TRUST,
-    agent_file,
+    pi_user_settings,
 )
 from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, OPENCODE, PI
+from tokeneconomizer.hosts.table import HOSTS
 from tokeneconomizer.scheduler.foreign_files import beginning_of
 from tokeneconomizer.scheduler.lock import held
 from tokeneconomizer.scheduler.places import common_git_folder, main_checkout, place_of
@@ -224,12 +224,12 @@ class DenyList:
             raise WriteRefused(Reason.UNKNOWN_NAME, message)
 
     def _check_trust(self) -> None:
-        if self.host not in TRUST:
+        if self.host not in READ_WHERE_TRUSTED:
             return
-        name, is_trusted = TRUST[self.host]
-        file = agent_file(self.host, self._homes, name)
+        agent = HOSTS[self.host]
+        file = agent.trust_file(self._homes)
         folders = {str(self._checkout), str(main_checkout(self._checkout))}
-        if not is_trusted(beginning_of(file, MAX_FILE_BYTES), folders):
+        if not agent.trusts(beginning_of(file, MAX_FILE_BYTES), folders):
             message = f"{file} does not trust {self._checkout}, so that the agent would not read its settings"
             raise WriteRefused(Reason.UNTRUSTED, message)
 
@@ -237,7 +237,7 @@ class DenyList:
         """Look at what else rules over the agent's tools here."""
         inherited: Path | None = None
         if self.host == PI:
-            inherited = agent_file(PI, self._homes, PI_USER_SETTINGS)
+            inherited = pi_user_settings(self._homes)
         elif self.host == CLAUDE_CODE and main_checkout(self._checkout) != self._checkout:
             inherited = main_checkout(self._checkout) / self._target.file
         elif self.host == OPENCODE:

@@ -13,7 +13,7 @@ from tokeneconomizer.console import output
 from tokeneconomizer.console.commands import prune_views
 from tokeneconomizer.console.config_file import Layer, announce, assign
 from tokeneconomizer.console.deny_list_lines import tell_git_list
-from tokeneconomizer.console.installations.programs import agents_home_from
+from tokeneconomizer.console.installations.given import agents_home_from
 from tokeneconomizer.console.state import configuration_in_force, place_of_folder, view_of
 from tokeneconomizer.domain.errors import TokeneconomizerError
 from tokeneconomizer.domain.settings import setting_of

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from tokeneconomizer.console.checks import problem, warning
 from tokeneconomizer.console.installations.codex_hooks import APPROVAL, untrusted_hooks
-from tokeneconomizer.console.installations.command_lines import hook_words, te_words
+from tokeneconomizer.console.installations.given import hook_words, te_words
 from tokeneconomizer.console.installations.own_files import (
     look_at_own_files,
     remove_empty_folder,
     remove_own_folder,
     write_own_files,
 )
-from tokeneconomizer.console.installations.programs import printed_version
 from tokeneconomizer.console.installations.record import InstalledRecord
 from tokeneconomizer.console.installations.report import Report
 from tokeneconomizer.domain.deny_list import member
 from tokeneconomizer.hosts.codex import installation, plugin
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.hosts.recognise import CODEX
+from tokeneconomizer.scheduler.agent_versions import printed_version
 from tokeneconomizer.scheduler.foreign_files import beginning_of
 from tokeneconomizer.writers.edits import JSON, Document, Edit, RemoveEmpty, RemoveMember, SetMember
 from tokeneconomizer.writers.errors import WriteRefused

@@ -12,24 +12,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from tokeneconomizer.console.installations.command_lines import hook_words, te_words
 from tokeneconomizer.console.installations.copilot_checks import Registration
 from tokeneconomizer.console.installations.copilot_files import (
     folders_of_copies,
     is_copy_of_ours,
 )
+from tokeneconomizer.console.installations.given import hook_words, te_words
 from tokeneconomizer.console.installations.json_members import object_with_comments
 from tokeneconomizer.console.installations.own_files import (
     remove_empty_folder,
     remove_own_folder,
     write_own_files,
 )
-from tokeneconomizer.console.installations.programs import printed_version
 from tokeneconomizer.console.installations.record import InstalledRecord
 from tokeneconomizer.console.installations.report import Report
 from tokeneconomizer.domain.deny_list import member
 from tokeneconomizer.hosts.copilot import installation, plugin
 from tokeneconomizer.hosts.recognise import COPILOT
+from tokeneconomizer.scheduler.agent_versions import printed_version
 from tokeneconomizer.writers.edits import JSON, RemoveElement, RemoveEmpty, RemoveMember, SetMember
 from tokeneconomizer.writers.guarded_write import Surroundings, keep_no_record, restore, write_edits
 from tokeneconomizer.writers.guards import Place

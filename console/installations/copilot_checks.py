@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.console.checks import problem, warning
-from tokeneconomizer.console.installations.command_lines import hook_words, te_words
 from tokeneconomizer.console.installations.copilot_files import (
     folders_of_copies,
 )
+from tokeneconomizer.console.installations.given import hook_words, te_words
 from tokeneconomizer.console.installations.json_members import SETTINGS_BYTES_MAX, object_with_comments
 from tokeneconomizer.console.installations.own_files import look_at_own_files
 from tokeneconomizer.domain.deny_list import member

@@ -7,13 +7,12 @@ Codex stops on a file that is not as it expects, also on a project's, so whateve
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.deny_list import DenyTarget, SwitchedOff, member
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tokeneconomizer.domain.deny_list import Circumstances, Denial, Document
 
@@ -59,16 +58,6 @@ def mark(path: tuple[str, ...]) -> str:
     """Return the comment that tells a line as ours."""
     name = next((name for name, switch in SWITCHES.items() if switch == path), "")
     return f"{MARK}{name}" if name else ""
-
-
-def is_trusted(user_config: bytes, folders: Iterable[str]) -> bool:
-    """Return whether the user's own configuration trusts one of these folders, which are real paths."""
-    projects = read_config(user_config).get("projects")
-    wanted = set(folders)
-    return isinstance(projects, dict) and any(
-        member(project, ("trust_level",)) == "trusted" and str(Path(path).resolve()) in wanted
-        for path, project in projects.items()
-    )
 
 
 def read_config(user_config: bytes) -> Document:

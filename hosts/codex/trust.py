@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.deny_list import member
 from tokeneconomizer.hosts.codex.installation import CONFIG_FILE, codex_home
-from tokeneconomizer.hosts.codex.pruning import is_trusted, read_config
+from tokeneconomizer.hosts.codex.pruning import read_config
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -27,7 +27,12 @@ def trust_file(homes: AgentHomes) -> Path:
 
 def trusts(content: bytes, folders: Collection[str]) -> bool:
     """Return whether one of the folders is trusted; see `hosts.host.Host.trusts`."""
-    return is_trusted(content, (str(Path(folder).resolve()) for folder in folders if folder))
+    projects = read_config(content).get("projects")
+    wanted = {str(Path(folder).resolve()) for folder in folders if folder}
+    return isinstance(projects, dict) and any(
+        member(project, ("trust_level",)) == "trusted" and str(Path(path).resolve()) in wanted
+        for path, project in projects.items()
+    )
 
 
 def hooks_are_approved(user_config: bytes, keys: Iterable[str]) -> bool:

@@ -18,7 +18,7 @@ from tokeneconomizer.console.checks import Check, Finding, Level, Patient, exami
 from tokeneconomizer.console.commands.doctor import CHECKS
 from tokeneconomizer.console.daemon_process import DaemonState
 from tokeneconomizer.console.home_checks import SPOOL_WAITING_USUAL
-from tokeneconomizer.console.installations.command_lines import hook_words, te_words
+from tokeneconomizer.console.installations.given import hook_words, te_words
 from tokeneconomizer.console.installations.own_files import write_own_files
 from tokeneconomizer.console.installations.report import Report
 from tokeneconomizer.hosts.claude_code import plugin

@@ -12,7 +12,7 @@ from console_runs import te
 
 from tokeneconomizer.console.checks import Level, Patient
 from tokeneconomizer.console.installations.codex import Codex
-from tokeneconomizer.console.installations.command_lines import hook_words
+from tokeneconomizer.console.installations.given import hook_words
 from tokeneconomizer.hosts.codex import plugin
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ import pytest
 from tokeneconomizer.domain.commented_json import document_of
 from tokeneconomizer.domain.deny_list import Circumstances
 from tokeneconomizer.hosts.log_format import AgentHomes
-from tokeneconomizer.hosts.pruning import TARGETS, TRUST, agent_file
+from tokeneconomizer.hosts.pruning import READ_WHERE_TRUSTED, TARGETS, pi_user_settings
+from tokeneconomizer.hosts.table import HOSTS
 
 
 @pytest.mark.parametrize(
@@ -29,8 +30,7 @@ from tokeneconomizer.hosts.pruning import TARGETS, TRUST, agent_file
 def test_the_users_own_file_says_whether_a_folder_is_trusted(
     host: str, content: bytes, trusted: bool
 ) -> None:
-    _, is_trusted = TRUST[host]
-    assert is_trusted(content, ["/p"]) == trusted
+    assert HOSTS[host].trusts(content, ["/p"]) == trusted
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,12 @@ def test_comments_and_commas_too_many_are_passed_over(data: bytes, value: dict[s
 
 
 def test_variables_move_the_agents_folder() -> None:
-    homes = AgentHomes(Path("/home/dev"), {"CODEX_HOME": "/elsewhere"})
-    assert agent_file("codex", homes, "config.toml") == Path("/elsewhere/config.toml")
-    assert agent_file("pi", homes, "trust.json") == Path("/home/dev/.pi/agent/trust.json")
+    home = Path("/home/dev")
+    homes = AgentHomes(home, {"CODEX_HOME": "/elsewhere", "COPILOT_HOME": "/there"})
+    files = {host: HOSTS[host].trust_file(homes) for host in READ_WHERE_TRUSTED}
+    assert files == {
+        "codex": Path("/elsewhere/config.toml"),
+        "copilot": Path("/there/config.json"),
+        "pi": home / ".pi/agent/trust.json",
+    }
+    assert pi_user_settings(homes) == home / ".pi/agent/settings.json"
