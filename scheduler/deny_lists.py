@@ -32,23 +32,21 @@ from tokeneconomizer.hosts.pruning import (
 )
 from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, OPENCODE, PI
 from tokeneconomizer.hosts.table import HOSTS
+from tokeneconomizer.scheduler import git_list
 from tokeneconomizer.scheduler.foreign_files import beginning_of
 from tokeneconomizer.scheduler.lock import held
-from tokeneconomizer.scheduler.places import common_git_folder, main_checkout, place_of
+from tokeneconomizer.scheduler.places import main_checkout, place_of
 from tokeneconomizer.scheduler.untool_record import Untooled, UntoolRecord
 from tokeneconomizer.writers.applied import Applied
 from tokeneconomizer.writers.edits import AddElement, AddMember, RemoveElement, SetMember
 from tokeneconomizer.writers.errors import Reason, WriteRefused
-from tokeneconomizer.writers.git_tracking import git_ignores
 from tokeneconomizer.writers.guarded_write import (
     Surroundings,
-    keep_no_record,
     look_no_more,
     restore,
     write_edits,
 )
 from tokeneconomizer.writers.guards import MAX_FILE_BYTES, Place, refusing_os_errors
-from tokeneconomizer.writers.ignore_lines import PATTERNS, IgnoreLines, pattern_of
 from tokeneconomizer.writers.strict_json import STRICT_JSON
 from tokeneconomizer.writers.toml import Toml
 
@@ -60,9 +58,6 @@ if TYPE_CHECKING:
     from tokeneconomizer.scheduler.home import Home
     from tokeneconomizer.writers.edits import JSON, Edit
     from tokeneconomizer.writers.guarded_write import Format
-
-IN_GIT_FOLDER = "info/exclude"
-"""Git's own list of ignored files, in the git folder that all worktrees share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,39 +284,21 @@ class DenyList:
             return _refused(refused)
         return None
 
-    def _git_list(self) -> Place | None:
-        top = Path(place_of(str(self._checkout), str(self._homes.home)).checkout)
-        common = common_git_folder(top)
-        if common is None:
-            return None
-        if (top / ".git").is_symlink():
-            message = f"{top / '.git'} is a link"
-            raise WriteRefused(Reason.SYMLINK, message)
-        return Place(common, common / IN_GIT_FOLDER)
-
     def _hide_from_git(self, file: Path) -> None:
-        """Keep a file that we made out of git's sight."""
         untooled = self._record.get(str(self._checkout))
-        if untooled is None or git_ignores(file):
-            return
-        place = self._git_list()
-        if place is None:
-            return
-        top = place_of(str(self._checkout), str(self._homes.home)).checkout
-        pattern = pattern_of(file.relative_to(top))
-
-        def keep(applied: Applied) -> None:
-            self._put(msgspec.structs.replace(untooled, exclude=applied.to_json()))
-
-        write_edits(place, [AddElement(PATTERNS, pattern)], IgnoreLines(), _in_git(keep))
-        if not git_ignores(file):
-            message = f"{place.file}: a pattern of the checkout's own wins over the line that hides {pattern}"
-            raise WriteRefused(Reason.UNPROVEN_EDIT, message)
+        if untooled is not None:
+            git_list.hide(
+                file,
+                self._top(),
+                lambda applied: self._put(msgspec.structs.replace(untooled, exclude=applied.to_json())),
+            )
 
     def _show_to_git(self, untooled: Untooled) -> None:
-        place = self._git_list() if untooled.exclude else None
-        if place is not None:
-            restore(place, Applied.from_json(untooled.exclude), IgnoreLines(), _in_git())
+        if untooled.exclude:
+            git_list.show(self._top(), Applied.from_json(untooled.exclude))
+
+    def _top(self) -> Path:
+        return Path(place_of(str(self._checkout), str(self._homes.home)).checkout)
 
 
 def _refused(refused: WriteRefused) -> Refused:
@@ -348,8 +325,3 @@ def _edits(denials: Sequence[Denial], document: Document) -> list[Edit]:
                 kind = AddMember if member(document, path) is None else SetMember
                 edits = [kind(path, list(rest))]
     return edits
-
-
-def _in_git(record: Callable[[Applied], None] = keep_no_record) -> Surroundings:
-    """Git tracks nothing of its own folder."""
-    return Surroundings(is_tracked=lambda _file: False, record=record)
