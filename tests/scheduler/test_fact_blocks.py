@@ -188,7 +188,7 @@ def test_the_block_lies_where_the_checkout_leads_to(desk: Desk) -> None:
     desk.work(2, "npm test")
     desk.render()
     home = desk.bench.home
-    (name,) = starts_of(desk)["/home/dev/project"].values()
+    name = starts_of(desk)["/home/dev/project"]["claude_code"]
     path = home.repositories / name
     assert path.read_text() == BLOCK
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
