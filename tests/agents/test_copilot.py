@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import statistics
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -18,7 +19,7 @@ import copilot_scenarios as scenarios
 import pytest
 from copilot import COPILOT_VERSION, CopilotSandbox
 from daemon_troubles import a_daemon_killed_in_mid_session, a_daemon_that_never_answers, no_daemon_can_start
-from installed_program import Program, daemon_running, mentions_of_us
+from installed_program import SETTLING_S_MAX, Program, daemon_running, mentions_of_us
 from model_server import LoggedRequest, ModelServer
 from prompt_blocks import conversations, first_prefix_difference, messages_prefix_identical, new_text
 from sandbox import Finished
@@ -334,11 +335,16 @@ def times_told(request: LoggedRequest, block: str) -> int:
 
 
 def retire_all_facts(lab: Lab) -> None:
-    """Have the repository's next sessions be told something else."""
-    listed = json.loads(lab.program.te("facts", "list", "--json", "--repo", str(lab.sandbox.project)))
-    for fact in listed:
-        lab.program.te("facts", "retire", fact["id"], "--repo", str(lab.sandbox.project))
-    assert lab.program.te("facts", "block", "--repo", str(lab.sandbox.project)).strip() == ""
+    """Have the repository's next sessions be told nothing, as the store and the home have it."""
+    here = ("--repo", str(lab.sandbox.project))
+    for fact in json.loads(lab.program.te("facts", "list", "--json", *here)):
+        lab.program.te("facts", "retire", fact["id"], *here)
+    lab.program.te("facts", "list", *here)  # brings the view up to date
+    lab.program.stop()
+    lab.program.start()
+    deadline = time.monotonic() + SETTLING_S_MAX
+    while lab.program.te("facts", "block", *here).strip():
+        assert time.monotonic() < deadline, "no other block was rendered"
 
 
 @pytest.mark.parametrize("daemon_answers", [True, False], ids=["with a daemon", "without a daemon"])
