@@ -168,13 +168,14 @@ class DenyList:
         circumstances = self._circumstances()
         before = self._record.get(str(self._checkout))
         added: list[str] = []
+        is_ours = not self._place.file.exists()
 
         def choose(document: dict[str, JSON]) -> list[Edit]:
             denials = self._target.denials(document, names, circumstances)
             added[:] = [denial.name for denial in denials]
             edits = _edits(denials, document)
             # Else the agent changes what we made, and nothing can be taken back byte for byte.
-            begins = self._target.begins.items() if edits and not document else ()
+            begins = self._target.begins.items() if edits and is_ours else ()
             return [*(AddMember((name,), value) for name, value in begins), *edits]
 
         def keep(applied: Applied) -> None:
