@@ -83,8 +83,9 @@ class Registration:
         """Return that the user has not trusted this checkout; hooks of plugins run there all the same."""
         config = beginning_of(self.folder / installation.CONFIG_NAME, SETTINGS_BYTES_MAX)
         if (self.checkout / ".git").exists() and not trusts(config, [str(self.checkout)]):
+            words = "is not trusted: no facts are told there, and deny lists are ignored"
             yield warning(
-                f"{TITLE}: {self.checkout} is not trusted: no facts are told there, and deny lists are ignored",
+                f"{TITLE}: {self.checkout} {words}",
                 "start `copilot` there and trust the folder; for facts alone, "
                 "`te config set trust yes --repo DIR`",
             )
