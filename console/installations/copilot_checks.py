@@ -14,6 +14,7 @@ from tokeneconomizer.console.installations.json_members import SETTINGS_BYTES_MA
 from tokeneconomizer.console.installations.own_files import look_at_own_files
 from tokeneconomizer.domain.deny_list import member
 from tokeneconomizer.hosts.copilot import installation, plugin
+from tokeneconomizer.hosts.copilot.trust import trusts
 from tokeneconomizer.hosts.recognise import COPILOT
 from tokeneconomizer.scheduler.foreign_files import beginning_of
 
@@ -63,6 +64,7 @@ class Registration:
         else:
             yield problem(f"{TITLE}: our hooks are not registered", SET_UP)
         yield from self._switched_off()
+        yield from self._untrusted()
         yield from self._twice()
         for note in notes:
             yield warning(note, "look whether `te status` shows what its sessions do")
@@ -75,6 +77,17 @@ class Registration:
                     f"{TITLE}: `disableAllHooks` in {path} stops all hooks in this checkout",
                     "remove it there",
                 )
+
+    def _untrusted(self) -> Iterator[Finding]:
+        """Return that the user has not trusted this checkout; hooks of plugins run there all the same."""
+        config = beginning_of(self.folder / installation.CONFIG_NAME, SETTINGS_BYTES_MAX)
+        if (self.checkout / ".git").exists() and not trusts(config, [str(self.checkout)]):
+            words = "is not trusted: no facts are told there, and deny lists are ignored"
+            yield warning(
+                f"{TITLE}: {self.checkout} {words}",
+                "start `copilot` there and trust the folder; for facts alone, "
+                "`te config set trust yes --repo DIR`",
+            )
 
     def _twice(self) -> Iterator[Finding]:
         """Return where our hooks are registered once more; what they tell is stored once all the same."""

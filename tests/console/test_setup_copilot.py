@@ -35,6 +35,12 @@ CONFIG = """// This file is managed automatically.
 """
 
 
+@pytest.fixture(autouse=True)
+def no_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`te doctor` looks at the folder in which it is called."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def folder(home: Home) -> Path:
     return home.root.parent / "user" / ".copilot"
@@ -243,6 +249,20 @@ def test_what_a_checkout_does_to_our_hooks_is_found(
 
     assert words in in_words(findings(home)[1:])
     assert str(checkout / file) in in_words(findings(home)[1:])
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_checkout_that_is_not_trusted_is_found(
+    home: Home, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: bool
+) -> None:
+    te("setup", "copilot")
+    checkout = tmp_path.resolve() / "checkout"
+    (checkout / ".git").mkdir(parents=True)
+    named = json.dumps([str(checkout.parent)] if trusted else [])
+    write(folder / "config.json", f'// of the user\n{{"trustedFolders": {named}}}')
+    monkeypatch.chdir(checkout)
+
+    assert ("is not trusted" in in_words(findings(home))) is not trusted
 
 
 def test_hooks_that_run_twice_are_found(home: Home, folder: Path) -> None:
