@@ -10,11 +10,12 @@ from tokeneconomizer.console.checks import Check, Finding, Patient, ok, problem,
 from tokeneconomizer.console.installations.json_members import json_object
 from tokeneconomizer.console.installations.table import INSTALLATIONS
 from tokeneconomizer.console.state import configuration_or_problem, view_of
-from tokeneconomizer.hosts.claude_code.installation import BINARY
 from tokeneconomizer.hosts.recognise import CLAUDE_CODE
+from tokeneconomizer.hosts.side_call import Question
 from tokeneconomizer.projections import audit
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.event_rows import EventRow
+from tokeneconomizer.scheduler.side_calls import CALLERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,10 +100,12 @@ def _look_at_side_calls(
     layers = (configuration.everywhere, *configuration.hosts.values(), *configuration.repositories.values())
     if all(layer.get(key, off) != on for layer in layers):
         return
-    if shutil.which(BINARY, path=patient.environment.get("PATH")) is None:
+    programs = {caller.command_line(Question("", "")).program for caller in CALLERS.values()}
+    if not any(shutil.which(program, path=patient.environment.get("PATH")) for program in programs):
+        named = ", ".join(f"`{program}`" for program in sorted(programs))
         yield warning(
-            f"the {name} is switched on, and `{BINARY}` is not in this PATH, so that it may not be asked",
-            f"install Claude Code, or `te config set {key} {off}`",
+            f"the {name} is switched on, and of {named} none is in this PATH, so that it may not be asked",
+            f"install one of them, or `te config set {key} {off}`",
         )
     if heard:
         yield warning(f"the {name} was not heard: {heard}", "nothing else depends on it; see the log")

@@ -185,7 +185,8 @@ class _Handling:
         if isinstance(step, StartSession):
             return self._start(session, step)
         if isinstance(step, StartCall) and not (session and found):
-            return Outcome(None, NOTHING, dropped="every call before this one is stored already")
+            # The usual case: nothing is stored, nor a line written to the log.
+            return Outcome(None, NOTHING)
         if session is None:
             session = self._begin(StartSession(source=happened.UNSEEN))
         decision, dropped = NOTHING, ""
