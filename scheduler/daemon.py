@@ -176,7 +176,7 @@ class Daemon:
     def _start_timers(self, work: Work) -> AsyncIOScheduler:
         timers = AsyncIOScheduler(timezone=UTC)
         timers.add_job(
-            self._tick,
+            self._tick_in_loop,
             "interval",
             seconds=TICK_S,
             args=(work,),
@@ -186,6 +186,10 @@ class Daemon:
         )
         timers.start()
         return timers
+
+    async def _tick_in_loop(self, work: Work) -> None:
+        """Tick where hooks are answered, too: whatever is no coroutine the timers run in a thread."""
+        self._tick(work)
 
     def _tick(self, work: Work) -> None:
         """Do what is due now and then; each part may fail without keeping the others."""
