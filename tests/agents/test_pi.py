@@ -227,33 +227,27 @@ def test_facts_are_in_the_first_request_and_the_same_bytes_on_resume_and_fork(
     lab.note(f"facts in the first request; facts {name}: resume and fork byte-identical")
 
 
-def test_facts_are_given_from_disk_while_no_daemon_can_start(make_lab: MakeLab) -> None:
+def test_facts_need_trust_and_are_given_from_disk_while_no_daemon_can_start(make_lab: MakeLab) -> None:
     lab = make_lab(TAUGHT)
+    trust = lab.sandbox.agent_folder / "trust.json"
     with lab.server:
         block = taught(lab)
+        trusting = trust.read_bytes()
+        trust.write_text("{}", encoding="utf-8")
+        lab.sandbox.run("Which test fails?")
         untold = len(lab.requests())
+        trust.write_bytes(trusting)
         lab.program.stop()
         lab.program.start()  # what a checkout's agents may be told is noted for starts without a daemon
         with no_daemon_can_start(lab.program):
             lab.sandbox.run("Which test fails?")
         lab.program.settle()
 
-    (request,) = lab.requests()[untold:]
+    before, (request,) = lab.requests()[:untold], lab.requests()[untold:]
+    assert not any(OPEN in json.dumps(request.body) for request in before)
     assert json.dumps(block, ensure_ascii=False)[1:-1] in request.prompt.system
     assert [event.data["text"] for event in lab.program.events("facts_injected")] == [block]
-    lab.note("facts from disk without a daemon, stored afterwards")
-
-
-def test_a_repository_that_nobody_trusts_is_told_nothing(make_lab: MakeLab) -> None:
-    lab = make_lab(TAUGHT)
-    with lab.server:
-        taught(lab)
-        (lab.sandbox.agent_folder / "trust.json").write_text("{}", encoding="utf-8")
-        lab.sandbox.run("Which test fails?")
-
-    assert not any(OPEN in json.dumps(request.body) for request in lab.requests())
-    assert lab.program.events("facts_injected") == []
-    lab.note("no trust, no facts")
+    lab.note("no trust, no facts; facts from disk without a daemon, stored afterwards")
 
 
 Talk = Callable[[socket.socket], None]
@@ -355,10 +349,10 @@ TROUBLES: list[tuple[str, Callable[[Program], AbstractContextManager[None]]]] = 
 ]
 
 
-@pytest.fixture
-def bare(make_lab: MakeLab) -> tuple[Lab, Finished[str]]:
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory, pi_program: PiProgram) -> tuple[Lab, Finished[str]]:
     """The same run without us."""
-    lab = make_lab(HONEST_FIX)
+    lab = Lab(tmp_path_factory.mktemp("bare"), pi_program, HONEST_FIX)
     return lab, lab.run()
 
 
@@ -408,13 +402,11 @@ def tree(folder: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("own", [None, "other.ts"], ids=["fresh home", "own extension"])
-def test_setup_twice_and_uninstalling_leave_the_home_as_it_was(make_lab: MakeLab, own: str | None) -> None:
+def test_setup_twice_and_uninstalling_leave_the_home_as_it_was(make_lab: MakeLab) -> None:
     lab = make_lab(HONEST_FIX)
     folder = lab.sandbox.agent_folder
-    if own:
-        (folder / "extensions").mkdir()
-        (folder / "extensions" / own).write_text("export default function () {}\n", encoding="utf-8")
+    (folder / "extensions").mkdir()
+    (folder / "extensions" / "own.ts").write_text("export default function () {}\n", encoding="utf-8")
     with lab.server:
         lab.sandbox.run("Hello.")  # Pi leaves files of its own at its first start
         before = tree(folder)
