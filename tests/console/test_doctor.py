@@ -393,7 +393,7 @@ def test_a_proposer_that_cannot_be_asked_or_was_not_heard_is_told(
     assert found(patient, "proposer") == []
     te("config", "set", "microskills", "full")
     (missing, on) = found(patient, "proposer")
-    assert "`claude` is not in this PATH" in missing.words
+    assert "of `claude`, `codex`" in missing.words
     assert "te config set microskills envfacts" in missing.advice
     assert on.level is Level.OK
 
