@@ -28,7 +28,7 @@ PROGRAM = "te"
 COMPLETION_VARIABLE = "_TE_COMPLETE"
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "setup": ("setup", "Install the hooks into your agents, or remove them."),
+    "setup": ("setup", "Install into the agents that are here, or into those named."),
     "status": ("status", "Show what was heard, redirected and hinted."),
     "doctor": ("doctor", "Find what is blind or broken, and say how to mend it."),
     "daemon": ("daemon", "Run, start or stop the background daemon."),

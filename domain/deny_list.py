@@ -10,6 +10,10 @@ Document: TypeAlias = Mapping[str, object]
 """A configuration file as its agent reads it."""
 
 
+GIT_LIST = ".git/info/exclude"
+"""Where a file that we made is kept out of git; whether that succeeds leaves a list's state as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class ListedName:
     """The name is denied by standing in the list at the path, as this element."""
@@ -76,6 +80,7 @@ class DenyTarget:
         unit_of: what is denied when a tool (name, server) is to go; empty for what cannot be denied alone.
         core: what makes the agent work or loads other tools; never proposed.
         assumed: characters of the definitions that the agent loads by default, where its log does not tell.
+        begins: members of a file that we make, which the agent would add to it by itself.
 
     """
 
@@ -87,6 +92,7 @@ class DenyTarget:
     unit_of: Callable[[str, str], str] = lambda name, _server: name
     core: frozenset[str] = frozenset()
     assumed: Mapping[str, int] = field(default_factory=dict)
+    begins: Mapping[str, str] = field(default_factory=dict)
 
 
 def member(document: object, path: Sequence[str]) -> object:

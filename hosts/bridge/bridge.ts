@@ -109,7 +109,7 @@ export function encoded(payload: object): Buffer | undefined {
 }
 
 /** Run `work` for at most `ms`; resolves in any case, to whether it came to its end. */
-async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const isOver = new Promise<boolean>((resolve) => {
     // A busy agent comes to its timers before it comes to what has long arrived: that goes first.

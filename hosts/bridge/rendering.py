@@ -22,6 +22,7 @@ PLACEHOLDER = "declare const INSTALLED: Installed;"
 """The line of an agent's part in whose place the values come."""
 
 _IMPORT_OF_OURS = re.compile(r'^import [^;]*? from "\.[^"]*";\n', re.MULTILINE)
+_IMPORTED_BESIDE = re.compile(r'^import [^;]*? from "\./([^"]*)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default\b)", re.MULTILINE)
 
 
@@ -64,13 +65,20 @@ def render(part: str, installation: Installation) -> bytes:
     }
     filled_in = f"const INSTALLED: Installed = {json.dumps(values)};"
     first_line = f"{FIRST_WORDS} {version}: `te setup` writes this file, `te setup --uninstall` removes it."
-    bridge, own = _EXPORT.sub("", _source("bridge/bridge.ts")), _IMPORT_OF_OURS.sub("", _source(part))
-    return "\n".join([first_line, bridge, own.replace(PLACEHOLDER, filled_in)]).encode()
+    sources = [_source(name) for name in ("bridge/bridge.ts", *_beside(part), part)]
+    joined = "\n".join(_EXPORT.sub("", _IMPORT_OF_OURS.sub("", source)) for source in sources)
+    return f"{first_line}\n{joined.replace(PLACEHOLDER, filled_in)}".encode()
 
 
 def is_ours(content: bytes) -> bool:
     """Return whether a file was rendered by any version of this program."""
     return content.startswith(FIRST_WORDS.encode())
+
+
+def _beside(part: str) -> list[str]:
+    """Return the files of its own that an agent's part imports, each once."""
+    folder = part.partition("/")[0]
+    return [f"{folder}/{name}" for name in dict.fromkeys(_IMPORTED_BESIDE.findall(_source(part)))]
 
 
 def _source(name: str) -> str:

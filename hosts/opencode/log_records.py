@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.commands import PromptKind
-from tokeneconomizer.domain.digests import CallKind, CallStatus
-from tokeneconomizer.hosts.fields import flag, mapping, number, text, whole_number
+from tokeneconomizer.domain.digests import CallKind
+from tokeneconomizer.hosts.fields import flag, mapping, number, text
 from tokeneconomizer.hosts.log_format import Wanted
 from tokeneconomizer.hosts.opencode.log_messages import is_copy, moment, usage_of
+from tokeneconomizer.hosts.opencode.parts import completed, failed, prompt_in
 from tokeneconomizer.hosts.opencode.tools import (
     edited_by,
     kind_of,
@@ -50,23 +51,6 @@ ABORTED = "MessageAbortedError"
 
 USERS_COMMAND = "The following tool was executed by the user"
 """Stands in the place of a prompt when the user ran a command (`!ls`) in the session."""
-
-NEVER_RAN_TEXTS = (
-    "The user rejected permission to use this specific tool call",
-    "The user has specified a rule which prevents you from using this specific tool call",
-    "The user dismissed this question",
-    "tool was called with invalid arguments",
-)
-"""In the error of a call that was refused before it ran."""
-
-CUT_OFF_TEXTS = ("exceeding timeout", "User aborted the command")
-"""In the note at the end of a command's output; opencode reports the call as completed, without exit code."""
-
-NOTE_CHARACTERS_MAX = 400
-"""The note is one sentence, the longest seen has 240."""
-
-INVALID_TOOL = "invalid"
-"""The tool that opencode runs instead when the model's call cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +107,7 @@ class SessionReader:
     def _prompt(
         self, line: int, message: Message, parts: list[tuple[int, Mapping[str, object]]]
     ) -> Iterator[Record]:
-        texts, has_file = [], False
-        for _, part in parts:
-            kind = text(part, "type")
-            if kind == "text" and not flag(part, "synthetic") and not flag(part, "ignored"):
-                texts.append(text(part, "text"))
-            elif kind == "subtask":
-                texts.append(text(part, "prompt"))
-            has_file = has_file or kind == "file"
-        prompt = "\n".join(texts)
+        prompt, has_file = prompt_in(part for _, part in parts)
         if prompt.strip() or has_file:
             kind_of_prompt = PromptKind.MACHINE if self.session.parent_id else PromptKind.HUMAN
             at = moment(message.time.created)
@@ -248,10 +224,10 @@ def _result(line: int, call_id: str, tool: str, state: Mapping[str, object]) -> 
     started, ended = number(time, "start"), number(time, "end")
     if text(state, "status") == "completed":
         output = text(state, "output")
-        status, exit_code, interrupted = _completed(tool, output, mapping(state, "metadata"))
+        status, exit_code, interrupted = completed(tool, output, mapping(state, "metadata"))
     elif text(state, "status") == "error":
         output, exit_code = text(state, "error"), None
-        status, interrupted = _failed(output, state)
+        status, interrupted = failed(output, state)
     else:
         return None
     return LoggedResult(
@@ -264,24 +240,3 @@ def _result(line: int, call_id: str, tool: str, state: Mapping[str, object]) -> 
         interrupted=interrupted,
         duration_ms=None if started is None or ended is None else max(0, int(ended - started)),
     )
-
-
-def _completed(tool: str, output: str, metadata: Mapping[str, object]) -> tuple[CallStatus, int | None, bool]:
-    """Return status, exit code and whether it was cut off: a command that failed is completed, too."""
-    if tool == INVALID_TOOL:
-        return CallStatus.NEVER_RAN, None, False
-    exit_code = whole_number(metadata, "exit")
-    if exit_code is not None:
-        return CallStatus.FAILED if exit_code else CallStatus.OK, exit_code, False
-    if kind_of(tool) is not CallKind.SHELL or "exit" not in metadata:
-        return CallStatus.OK, None, False
-    return CallStatus.FAILED, None, any(note in output[-NOTE_CHARACTERS_MAX:] for note in CUT_OFF_TEXTS)
-
-
-def _failed(error: str, state: Mapping[str, object]) -> tuple[CallStatus, bool]:
-    """Return status and whether it was cut off: while its arguments still came, it never ran."""
-    interrupted = flag(mapping(state, "metadata"), "interrupted") is True or error == "Tool execution aborted"
-    never_ran = any(refusal in error for refusal in NEVER_RAN_TEXTS)
-    if never_ran or (interrupted and not mapping(state, "input")):
-        return CallStatus.NEVER_RAN, interrupted
-    return CallStatus.FAILED, interrupted

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from workbench import REPOSITORY, Workbench, rows_of, spooled_file
 from tokeneconomizer.domain.commands import EndSession, ReturnCalls, SessionKey, StartSession
 from tokeneconomizer.domain.facts.block import HEADING
 from tokeneconomizer.domain.settings import Configuration
+from tokeneconomizer.hosts.table import HOSTS
 from tokeneconomizer.projections import microskills
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.switch import open_view
@@ -65,6 +67,12 @@ class Desk:
         with EventLog(self.bench.home.events) as log, open_view(self.bench.home.views, microskills) as view:
             view.catch_up(log)
             return self.blocks.keep_up(view.connection(), self.bench.at, lambda: may_go_on)
+
+    def reached(self) -> list[object]:
+        """Return the blocks that reached their agents, as the view has them."""
+        with EventLog(self.bench.home.events) as log, open_view(self.bench.home.views, microskills) as view:
+            view.catch_up(log)
+            return [text for (text,) in view.connection().execute("SELECT text FROM injections")]
 
     def stored(self, topic: str, field: str) -> list[object]:
         query = (
@@ -175,6 +183,25 @@ def test_a_start_that_was_given_nothing_is_none_with_facts(desk: Desk, reply: by
     assert desk.stored("session.facts_injected", "text") == []
 
 
+@pytest.mark.parametrize("is_heard_of_first", [True, False])
+def test_a_late_answer_is_taken_back_once_and_what_was_given_instead_is_stored_once(
+    desk: Desk, *, is_heard_of_first: bool
+) -> None:
+    desk.work(1, "npm test")
+    desk.work(2, "npm test")
+    desk.render()
+    key, delivery_id = SessionKey("claude_code", "session-9"), "b" * 32
+    answer = desk.bench.do(StartSession("startup"), key=key, delivery_id=delivery_id)
+    heard_nothing = partial(desk.bench.application.delivery_failed, answer.stream_id, answer.said)
+    if is_heard_of_first:
+        heard_nothing(desk.bench.at, "late")
+    spooled_start(desk, reply_with("an older block"), delivery_id)
+    heard_nothing(desk.bench.at, "late")
+    assert desk.stored("session.facts_injected", "text") == [BLOCK, "an older block"]
+    assert len(desk.stored("session.delivery_failed", "reason")) == 1
+    assert desk.reached() == ["an older block"]
+
+
 def test_a_repository_that_is_not_trusted_has_no_start_on_disk(desk: Desk) -> None:
     desk.trusted = False
     desk.work(1, "npm test")
@@ -188,10 +215,11 @@ def test_the_block_lies_where_the_checkout_leads_to(desk: Desk) -> None:
     desk.work(2, "npm test")
     desk.render()
     home = desk.bench.home
-    (name,) = starts_of(desk)["/home/dev/project"].values()
-    path = home.repositories / name
-    assert path.read_text() == BLOCK
-    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    names = starts_of(desk)["/home/dev/project"]
+    assert set(names) == set(HOSTS)
+    for path in (home.repositories / name for name in names.values()):
+        assert path.read_text() == BLOCK
+        assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
 def test_a_fact_that_the_user_retired_leaves_the_next_block_and_the_disk(desk: Desk) -> None:

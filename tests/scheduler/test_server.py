@@ -21,6 +21,7 @@ from tokeneconomizer.domain.guard.limits import FAILED_REPEATS
 from tokeneconomizer.hosts.hook import wire
 from tokeneconomizer.scheduler import server
 from tokeneconomizer.scheduler.home import Home
+from tokeneconomizer.scheduler.hook_calls import HookCalls, HookReply
 from tokeneconomizer.scheduler.server import SOCKET_NAME, Server, Speaker
 
 if TYPE_CHECKING:
@@ -403,6 +404,22 @@ def test_a_bridge_that_does_not_confirm_is_hung_up_on_and_told_again(bench: Work
 
     served(bench, talk)
     assert bench.topics()[-1] == "delivery_failed"
+
+
+def test_a_bridge_confirms_also_what_stands_for_no_event(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = HookReply(b'{"context": "as at its start"}')
+    monkeypatch.setattr(HookCalls, "answer", lambda _calls, _call: again)
+
+    async def talk(_serving: Serving) -> None:
+        stream = await asyncio.open_unix_connection(SOCKET_NAME)
+        for _ in range(2):
+            assert await say(stream, hooks.prompt("go on"), then=wire.CONFIRMATION) == again.data
+        stream[1].close()
+
+    served(bench, talk)
+    assert bench.warnings() == []
 
 
 def test_a_kept_connection_that_says_nothing_keeps_nobody_waiting(bench: Workbench) -> None:

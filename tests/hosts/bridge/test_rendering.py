@@ -11,7 +11,11 @@ from tokeneconomizer.hosts.hook.te_hook_core import ENVIRONMENT_NAMES, PROGRAM_V
 INSTALLATION = Installation(
     host="pi", via="extension", home='/home/a "b"\\c/.tokeneconomizer', daemon=["/opt/python", "-m", "daemon"]
 )
-PARTS = ["pi/extension.ts"]
+EXPORTS = {
+    "opencode/plugin.ts": "export default {",
+    "pi/extension.ts": "export default function (pi: Pi): void {",
+}
+PARTS = list(EXPORTS)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -19,7 +23,7 @@ def test_one_file_needs_no_other_and_has_the_agents_one_export(part: str) -> Non
     text = render(part, INSTALLATION).decode()
 
     assert set(re.findall(r'^import .* from "([a-z]+:)?', text, re.MULTILINE)) == {"node:"}
-    assert re.findall(r"^export .*", text, re.MULTILINE) == ["export default function (pi: Pi): void {"]
+    assert re.findall(r"^export .*", text, re.MULTILINE) == [EXPORTS[part]]
     assert "declare const" not in text
 
 
