@@ -17,7 +17,7 @@ export type Foreign = any;
 /** What a hook takes at most: the bridge's own deadlines, of a start that waits for the call before it. */
 const HOOK_MS = 1_500;
 /** Time enough for a start to be told; then a request goes out as it is, and all later ones of its session alike. */
-const START_MS = 1_200;
+const START_MS = 1_300;
 /** opencode is at its end, and what is on its way takes a millisecond. */
 const FAREWELL_MS = 500;
 /** A session that nobody resumed for so long has lost its prompt cache weeks ago. */
