@@ -29,6 +29,9 @@ PART = "pi/extension.ts"
 
 VIA = "extension"
 
+BEGINNING_BYTES = 100
+"""More than the words by which our file is known."""
+
 
 class Pi:
     """Pi's installation; see `shape.Installation`."""
@@ -69,7 +72,7 @@ class Pi:
         Write the extension.
 
         Raises:
-            WriteRefused: a file of that name is the user's own.
+            WriteRefused: a file of that name is the user's own, or nothing can be written there.
 
         """
         found = self._content()
@@ -81,8 +84,12 @@ class Pi:
             return report
         report.changed.append(str(self.extension))
         if not dry_run:
-            self._make_folders()
-            write_whole(self.extension, self._rendered())
+            try:
+                self._make_folders()
+                write_whole(self.extension, self._rendered())
+            except OSError as error:
+                message = f"{self.extension} cannot be written ({error.strerror}): see who owns its folder"
+                raise WriteRefused(Reason.NOT_WRITABLE, message) from error
         return report
 
     def uninstall(self, *, dry_run: bool) -> Report:
@@ -129,12 +136,12 @@ class Pi:
     def _content(self) -> bytes | None:
         try:
             return self.extension.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
 
     def _copies(self) -> list[Path]:
         others = sorted(self.extension.parent.glob("*.ts"))
-        return [path for path in others if path != self.extension and is_ours(path.read_bytes())]
+        return [path for path in others if path != self.extension and is_ours(_beginning_of(path))]
 
     def _make_folders(self) -> None:
         folder = self.extension.parent
@@ -152,3 +159,11 @@ class Pi:
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
         shutil.rmtree(self._made.parent)
+
+
+def _beginning_of(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(BEGINNING_BYTES)
+    except OSError:
+        return b""

@@ -1,7 +1,8 @@
 """
 What te-hook and the daemon say to each other (version 1), and the files of the spool.
 
-The hook client writes the same bytes by hand, because it may not afford to import this module.
+The hook client writes the same bytes by hand, because it may not afford to import this module; so does the
+bridge (`hosts/bridge/bridge.ts`), which is no Python.
 """
 
 import re

@@ -18,13 +18,14 @@ from pathlib import Path
 import pytest
 from installed_program import Program, daemon_running, mentions_of_us
 from model_server import LoggedRequest, ModelServer
-from pi import PI_VERSION, PiProgram, PiSandbox
+from pi import MODEL, PI_VERSION, PiProgram, PiSandbox
 from pi_scenarios import HONEST_FIX, JUDGED, LOOPING, PARALLEL_MIXED, TAUGHT
-from prompt_blocks import as_list, first_prefix_difference, new_text
+from prompt_blocks import JsonObject, as_list, first_prefix_difference, new_text
 from replies import Reply, say
-from sandbox import Finished
+from sandbox import Agent, Finished
 from scenarios import JUDGE_SYSTEM, Scenario, step
 from smoke_ledger import LedgerRow, add_row
+from terminal import Terminal
 
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.hosts.pruning import TARGETS
@@ -161,6 +162,78 @@ def test_the_tools_of_the_first_request_are_the_catalogue(make_lab: MakeLab) -> 
     again = [event for event in lab.program.events() if event.topic == "tool_prune.catalog_recorded"]
     assert len(again) == 1  # the log tells the same
     lab.note("catalogue told at the first prompt, the same as the log's")
+
+
+def conversation(commands: list[JsonObject]) -> Callable[[Agent], list[JsonObject]]:
+    """Send each command when the one before is over; return what the agent printed."""
+
+    def talk(agent: Agent) -> list[JsonObject]:
+        assert agent.stdin is not None
+        assert agent.stdout is not None
+        lines: list[JsonObject] = []
+        for command in commands:
+            agent.stdin.write(json.dumps(command).encode() + b"\n")
+            agent.stdin.flush()
+            over = "agent_settled" if command["type"] == "prompt" else "response"
+            for raw in agent.stdout:
+                lines.append(json.loads(raw))
+                if lines[-1]["type"] == over:
+                    break
+        agent.stdin.close()
+        return lines
+
+    return talk
+
+
+def test_a_program_that_drives_pi_is_shown_the_hint_and_its_sessions_are_told_apart(
+    make_lab: MakeLab,
+) -> None:
+    lab = make_lab(LOOPING)
+    keep_little = {"compaction": {"keepRecentTokens": 10}}
+    (lab.sandbox.agent_folder / "settings.json").write_text(json.dumps(keep_little), encoding="utf-8")
+    lab.install()
+    commands: list[JsonObject] = [
+        {"type": "prompt", "message": lab.scenario.prompts[0]},
+        {"type": "compact"},
+        {"type": "prompt", "message": "Go on."},
+        {"type": "new_session"},
+        {"type": "prompt", "message": "Something else."},
+    ]
+    with daemon_running(lab.program), lab.server:
+        program = lab.sandbox.program
+        arguments = [program.node, program.cli, "--model", MODEL, "--mode", "rpc"]
+        run = lab.sandbox.converse(arguments, conversation(commands))
+
+    assert (run.exit_code, run.stderr) == (0, "")
+    (hinted,) = lab.program.events("stop_hinted")
+    assert [line["message"] for line in run.output if line["type"] == "extension_ui_request"] == [
+        hinted.data["text"]
+    ]
+    assert [event.data["trigger"] for event in lab.program.events("compacted")] == ["manual"]
+    assert [event.data["source"] for event in lab.program.events("started")] == ["startup"] * 2
+    assert [event.data["turn"] for event in lab.program.events("prompt_submitted")] == [1, 2, 1]
+    assert [event.data["reason"] for event in lab.program.events("ended")] == ["new", "quit"]
+    lab.note("over RPC: hint as a notification; compaction and a new session told")
+
+
+def test_a_hint_is_shown_in_the_terminal(make_lab: MakeLab) -> None:
+    lab = make_lab(LOOPING)
+    lab.install()
+    program = lab.sandbox.program
+    arguments = [str(program.node), str(program.cli), "--model", MODEL]
+    with (
+        daemon_running(lab.program),
+        lab.server,
+        Terminal(arguments, lab.sandbox.project, lab.sandbox.environment()) as terminal,
+    ):
+        terminal.wait_for("scripted-model")
+        terminal.submit(lab.scenario.prompts[0])
+        terminal.wait_for("still going in circles")
+        terminal.wait_for("The test still fails.")
+
+    assert len(lab.program.events("stop_hinted")) == 1
+    assert "delivery_failed" not in {event.topic for event in lab.program.events()}
+    lab.note("in the terminal: hint shown")
 
 
 def taught(lab: Lab) -> str:
@@ -323,12 +396,8 @@ def a_daemon_killed_in_mid_session(program: Program) -> Iterator[None]:
 @contextmanager
 def a_daemon_restarted_in_mid_session(program: Program) -> Iterator[None]:
     program.start()
-
-    def restart() -> None:
-        program.stop()
-        program.start()
-
-    restarter = threading.Timer(1.0, restart)
+    # The next call starts another one.
+    restarter = threading.Timer(1.0, program.stop)
     restarter.start()
     yield
     restarter.join()

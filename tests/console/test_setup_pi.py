@@ -104,3 +104,11 @@ def test_doctor_finds_the_extension_and_a_second_copy(extension: Path) -> None:
     assert "Pi loads our extension" in te("doctor").out
     extension.with_name("copy.ts").write_bytes(extension.read_bytes())
     assert "a second time" in te("doctor").out
+
+
+def test_a_folder_that_cannot_be_is_refused_in_words(agents_home: Path) -> None:
+    (agents_home / ".pi").mkdir(parents=True)
+    (agents_home / ".pi" / "agent").write_text("no folder", encoding="utf-8")
+    refused = te("setup", "pi")
+    assert refused.status == 1
+    assert "cannot be written" in refused.err
