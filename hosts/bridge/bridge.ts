@@ -39,6 +39,8 @@ export interface Said {
 
 /** A person does not notice it, and a daemon at work answers in a millisecond. */
 export const DEADLINE_MS = 250;
+/** A start is told once, and what is said to it holds for the whole session: it waits as the hook client does. */
+export const START_DEADLINE_MS = 750;
 /** One small file: when that takes longer the disk hangs, and the agent goes first. */
 export const SPOOLING_MS = 250;
 /** A daemon that missed a deadline is left alone for a while: an agent waits for it once, not at every step. */
@@ -217,7 +219,7 @@ export class Bridge {
   }
 
   /**
-   * Tell the daemon of an event; resolves when that is over, within DEADLINE_MS and SPOOLING_MS, and never rejects.
+   * Tell the daemon of an event; resolves when that is over, within its deadline and SPOOLING_MS, and never rejects.
    *
    * @param event the agent's name of it
    * @param payload JSON values; long texts are cut
@@ -245,7 +247,7 @@ export class Bridge {
         factsOf: options.factsOf,
         isLate: false,
       };
-      const deadline = performance.now() + DEADLINE_MS;
+      const deadline = performance.now() + (options.isStart ? START_DEADLINE_MS : DEADLINE_MS);
       // One after the other: the daemon stores them in this order.
       this.calls = this.calls.then(() => this.deliver(call, deadline)).catch(() => {});
       return this.calls;

@@ -67,7 +67,7 @@ async function setup(context: Foreign): Promise<(() => Promise<void>) | undefine
   // 1.18.33 calls this beside `server`, with a context that has neither.
   if (typeof context?.session?.hook !== "function" || typeof context?.tool?.hook !== "function") return undefined;
   const folder = String(context.location?.directory ?? process.cwd());
-  const sessions = sessionsOf(folder, (sessionID) => context.session.get({ sessionID }));
+  const sessions = sessionsOf(folder, async (sessionID) => context.session.get({ sessionID }));
   if (sessions === undefined) return undefined;
   const prompt = quietly(({ sessionID, messageID, prompt }: Foreign) =>
     sessions.prompt(sessionID, { id: messageID }, [{ type: "text", text: prompt?.text }]),

@@ -17,7 +17,9 @@ export type Foreign = any;
 /** What a hook takes at most: the bridge's own deadlines, of a start that waits for the call before it. */
 const HOOK_MS = 1_500;
 /** Time enough for a start to be told; then a request goes out as it is, and all later ones of its session alike. */
-const START_MS = 1_200;
+const START_MS = 1_300;
+/** opencode answers from its own process, in some ten milliseconds. */
+const LOOK_UP_MS = 300;
 /** opencode is at its end, and what is on its way takes a millisecond. */
 const FAREWELL_MS = 500;
 /** A session that nobody resumed for so long has lost its prompt cache weeks ago. */
@@ -48,10 +50,8 @@ export function quietly<Words extends unknown[]>(
   hook: (...words: Words) => unknown,
 ): (...words: Words) => Promise<void> {
   return async (...words) => {
-    await within(
-      HOOK_MS,
-      (async () => hook(...words))(),
-    );
+    const work = (async () => hook(...words))();
+    await within(HOOK_MS, work);
   };
 }
 
@@ -126,7 +126,9 @@ export class Sessions {
   }
 
   private async start(sessionID: string, session: Session, handedOver: Foreign): Promise<void> {
-    const info = handedOver ?? (await this.lookUp(sessionID).catch(() => undefined));
+    let info = handedOver;
+    // Without it the session counts as one that goes on, and is given what was given before.
+    if (info === undefined) await within(LOOK_UP_MS, this.lookUp(sessionID).then((found) => (info = found)));
     session.parent = typeof info?.parentID === "string" ? info.parentID : "";
     const isNew = Number(info?.time?.created) >= this.loadedAt;
     const known = { id: sessionID, parentID: info?.parentID, agent: info?.agent };
