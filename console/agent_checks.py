@@ -10,11 +10,12 @@ from tokeneconomizer.console.checks import Check, Finding, Patient, ok, problem,
 from tokeneconomizer.console.installations.json_members import json_object
 from tokeneconomizer.console.installations.table import INSTALLATIONS
 from tokeneconomizer.console.state import configuration_or_problem, view_of
-from tokeneconomizer.hosts.claude_code.installation import BINARY
 from tokeneconomizer.hosts.recognise import CLAUDE_CODE
+from tokeneconomizer.hosts.side_call import Question
 from tokeneconomizer.projections import audit
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.event_rows import EventRow
+from tokeneconomizer.scheduler.side_calls import CALLERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,20 +81,36 @@ def look_at_hearing(patient: Patient) -> Iterator[Finding]:
 
 def look_at_judge(patient: Patient) -> Iterator[Finding]:
     """Whether the judge, where it is switched on, can be asked, and was heard."""
+    heard = daemon_process.state_of(patient.home).judge_problem
+    yield from _look_at_side_calls(patient, "judge", ("judge", "auto", "off"), heard)
+
+
+def look_at_proposer(patient: Patient) -> Iterator[Finding]:
+    """Whether an agent that is to propose facts can be asked, and was heard."""
+    heard = daemon_process.state_of(patient.home).proposer_problem
+    yield from _look_at_side_calls(patient, "proposer", ("microskills", "full", "envfacts"), heard)
+
+
+def _look_at_side_calls(
+    patient: Patient, name: str, setting: tuple[str, str, str], heard: str | None
+) -> Iterator[Finding]:
+    """Look at what makes side calls while a key has a value; `setting` is both, and the value without."""
     configuration, _ = configuration_or_problem()
+    key, on, off = setting
     layers = (configuration.everywhere, *configuration.hosts.values(), *configuration.repositories.values())
-    if all(layer.get("judge", "off") == "off" for layer in layers):
+    if all(layer.get(key, off) != on for layer in layers):
         return
-    if shutil.which(BINARY, path=patient.environment.get("PATH")) is None:
+    programs = {caller.command_line(Question("", "")).program for caller in CALLERS.values()}
+    if not any(shutil.which(program, path=patient.environment.get("PATH")) for program in programs):
+        named = ", ".join(f"`{program}`" for program in sorted(programs))
         yield warning(
-            f"the judge is switched on, and `{BINARY}` is not in this PATH, so that it may not be asked",
-            "install Claude Code, or `te config set judge off`",
+            f"the {name} is switched on, and of {named} none is in this PATH, so that it may not be asked",
+            f"install one of them, or `te config set {key} {off}`",
         )
-    problem_heard = daemon_process.state_of(patient.home).judge_problem
-    if problem_heard:
-        yield warning(f"the judge was not heard: {problem_heard}", "nothing else depends on it; see the log")
+    if heard:
+        yield warning(f"the {name} was not heard: {heard}", "nothing else depends on it; see the log")
     else:
-        yield ok("the judge is switched on")
+        yield ok(f"the {name} is switched on")
 
 
 AGENT_CHECKS = (
@@ -101,6 +118,7 @@ AGENT_CHECKS = (
     Check("setup", ("installed",), look_at_installed),
     Check("hearing", (), look_at_hearing),
     Check("judge", ("config", "socket"), look_at_judge),
+    Check("proposer", ("config", "socket"), look_at_proposer),
 )
 
 

@@ -51,6 +51,7 @@ class DaemonState:
     store_problem: str | None = None
     configuration_problem: str | None = None
     judge_problem: str | None = None
+    proposer_problem: str | None = None
     agents_heard: tuple[str, ...] | None = None
 
     def to_json(self) -> dict[str, object]:
@@ -87,6 +88,7 @@ def answer_of(home: Home) -> DaemonState | None:
         store_problem=_text(data, "store_problem"),
         configuration_problem=_text(data, "configuration_problem"),
         judge_problem=_text(data, "judge_problem"),
+        proposer_problem=_text(data, "proposer_problem"),
         agents_heard=_texts(data, "agents_heard"),
     )
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.console import output
+from tokeneconomizer.domain.deny_list import GIT_LIST
+from tokeneconomizer.domain.prune_evidence import wait_s
 from tokeneconomizer.projections import prune_evidence
 
 if TYPE_CHECKING:
@@ -13,6 +17,10 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.domain.settings import Configuration
     from tokeneconomizer.projections.prune_evidence import ListLine
+    from tokeneconomizer.scheduler.deny_lists import Answer
+
+
+SECONDS_PER_MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,13 @@ class DenyListLine:
         return asdict(self)
 
 
+def tell_git_list(answer: Answer) -> None:
+    """Say why git's own list of ignored files was left as it was, if it had to be changed."""
+    refused = answer.git_list_refused
+    if refused is not None:
+        output.say(f"{GIT_LIST} is left as it was ({refused.reason}): {refused.detail}")
+
+
 def deny_list_lines(
     connection: sqlite3.Connection, configuration: Configuration, now: datetime
 ) -> list[DenyListLine]:
@@ -87,9 +102,11 @@ def line_of(
 def _minutes_left(
     connection: sqlite3.Connection, line: ListLine, configuration: Configuration, now: datetime
 ) -> int:
-    wait = int(configuration.get("prune.idle_minutes", host=line.host, repository=line.repository))
+    idle_minutes = int(configuration.get("prune.idle_minutes", host=line.host, repository=line.repository))
+    cached_s = prune_evidence.longest_cached_s(connection, line.host, line.repository)
+    wait = math.ceil(wait_s(idle_minutes, cached_s) / SECONDS_PER_MINUTE)
     newest = prune_evidence.last_activity(connection, line.repository)
     if not newest:
         return wait
     passed_s = (now - datetime.fromisoformat(newest)).total_seconds()
-    return max(0, min(wait, wait - int(passed_s // 60)))
+    return max(0, min(wait, wait - int(passed_s // SECONDS_PER_MINUTE)))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.console.output import Cell, Table, local_time
 from tokeneconomizer.domain.facts.block import lines_of
-from tokeneconomizer.domain.facts.life import facts_of
 from tokeneconomizer.domain.facts.savings import Savings, savings_of
 from tokeneconomizer.domain.facts.sentences import sentence_of
 from tokeneconomizer.domain.facts.standing import still_holds
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.domain.commands import Place
     from tokeneconomizer.domain.facts.life import Fact
+    from tokeneconomizer.scheduler.fact_policy import FactPolicy
 
 NOT_SAID = "(not plain enough to be said)"
 
@@ -34,6 +34,7 @@ class ShownFact:
         sentence: empty where something in it is not plain enough to be said.
         is_told: whether the next block may hold it.
         savings: what it was good for.
+        proposed_by: the event that proposed it, where a side call did.
 
     """
 
@@ -41,6 +42,7 @@ class ShownFact:
     sentence: str
     is_told: bool
     savings: Savings
+    proposed_by: int | None = None
 
     def as_json(self) -> dict[str, object]:
         """Return all there is to say of it."""
@@ -54,25 +56,32 @@ class ShownFact:
             "reason": fact.reason,
             "wish": fact.wish,
             "told": self.is_told,
+            "proposed": fact.is_proposed,
+            "proposed_by": self.proposed_by,
             "evidence": [asdict(evidence) for evidence in fact.evidence],
             "contradicted_by": list(fact.contradicted_by),
             "savings": asdict(self.savings),
         }
 
 
-def facts_in(connection: sqlite3.Connection, place: Place) -> list[ShownFact]:
+def facts_in(connection: sqlite3.Connection, place: Place, policy: FactPolicy) -> list[ShownFact]:
     """Return the facts of a repository; those that are told first, in the block's order."""
-    sessions = queries.sessions_of(connection, place.repository)
-    facts = facts_of(sessions, queries.wishes_of(connection, place.repository))
+    facts = queries.facts_in(connection, place.repository, with_proposals=True)
+    proposed = queries.proposed_in(connection, place.repository)
+    if policy.takes_proposals(place.repository):
+        tellable = facts
+    else:
+        tellable = queries.facts_in(connection, place.repository, with_proposals=False)
     read = reader_of([place.checkout])
-    lines = lines_of(facts, (lambda fact: still_holds(fact, read)) if read else lambda _: True)
+    lines = lines_of(tellable, (lambda fact: still_holds(fact, read)) if read else lambda _: True)
     order = {line.fact.fact_id: number for number, line in enumerate(lines)}
-    told = queries.told(connection, sessions)
+    told = queries.told(connection, queries.sessions_of(connection, place.repository))
     shown = []
     for fact in facts:
         sentence = sentence_of(fact) or ""
         savings = savings_of(fact, sentence, told)
-        shown.append(ShownFact(fact, sentence, fact.fact_id in order, savings))
+        is_told = fact.fact_id in order
+        shown.append(ShownFact(fact, sentence, is_told, savings, proposed.get(fact.fact_id)))
     return sorted(shown, key=lambda one: (order.get(one.fact.fact_id, len(order)), one.fact.fact_id))
 
 
@@ -83,13 +92,14 @@ def table_of(facts: list[ShownFact]) -> Table:
             one.fact.fact_id,
             Cell(one.fact.state.value, _MEANINGS.get(one.fact.state.value, "doubtful")),
             one.fact.wish,
+            "proposed" if one.fact.is_proposed else "learnt",
             "yes" if one.is_told else "no",
             str(len(one.fact.evidence)),
             one.sentence or Cell(NOT_SAID, "quiet"),
         ]
         for one in facts
     ]
-    return Table("", ("fact", "state", "user", "told", "sessions", "what it says"), rows)
+    return Table("", ("fact", "state", "user", "source", "told", "sessions", "what it says"), rows)
 
 
 def tables_of(one: ShownFact) -> list[Table]:
@@ -100,6 +110,7 @@ def tables_of(one: ShownFact) -> list[Table]:
         ["what it says", one.sentence or NOT_SAID],
         ["state", f"{fact.state.value}{f': {fact.reason}' if fact.reason else ''}"],
         ["user", fact.wish or "said nothing"],
+        ["source", _source(one)],
         ["told", "yes" if one.is_told else "no"],
         ["contradicted by", ", ".join(fact.contradicted_by) or "no session"],
         ["failed calls when told", _rate(savings.failed_with, savings.sessions_with)],
@@ -110,6 +121,14 @@ def tables_of(one: ShownFact) -> list[Table]:
         for seen in fact.evidence
     ]
     return [Table("", (), about), Table("Evidence", ("session began", "session", "events"), evidence)]
+
+
+def _source(one: ShownFact) -> str:
+    if one.proposed_by is not None:
+        return f"proposed by a side call, event {one.proposed_by}"
+    return (
+        "follows from what a side call proposed" if one.fact.is_proposed else "learnt from what sessions ran"
+    )
 
 
 def _rate(failed: int, sessions: int) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.console import daemon_process, output
 from tokeneconomizer.console.deny_list_lines import deny_list_lines
+from tokeneconomizer.console.installations.codex_hooks import codex_trouble
 from tokeneconomizer.console.state import configuration_or_problem, view_of
 from tokeneconomizer.console.words import language_of
 from tokeneconomizer.domain.errors import TokeneconomizerError
@@ -18,7 +20,6 @@ from tokeneconomizer.scheduler.store_guard import trouble_with
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from tokeneconomizer.console.daemon_process import DaemonState
     from tokeneconomizer.console.deny_list_lines import DenyListLine
@@ -103,7 +104,14 @@ def overview_of(home: Home, now: datetime) -> Overview:
         spool_waiting=files_in(home.spool),
         spool_refused=files_in(home.refused),
     )
-    told = (trouble_with(home), _failing(overview.daemon), overview.daemon.judge_problem)
+    daemon = overview.daemon
+    told = (
+        trouble_with(home),
+        _failing(daemon),
+        daemon.judge_problem,
+        daemon.proposer_problem,
+        codex_trouble(home, Path.home(), os.environ),
+    )
     overview.troubles += [text for text in told if text]
     if home.events.exists():
         _count(overview, home, now)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tokeneconomizer.console import daemon_process
-from tokeneconomizer.console.installations.command_lines import hook_words
+from tokeneconomizer.console.installations.given import hook_words
 from tokeneconomizer.domain.commands import EndSession, EndTurn, ReturnCalls, StartSession, SubmitPrompt
 from tokeneconomizer.domain.digests import CallStatus
 from tokeneconomizer.domain.redaction import redact_command

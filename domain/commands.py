@@ -65,6 +65,21 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """
+    Where a session's open turn stands; empty where none is open.
+
+    Attributes:
+        prompt_id: the agent's own id of the turn, or of its prompt.
+        newest_call: id of the newest call that came back.
+
+    """
+
+    prompt_id: str = ""
+    newest_call: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StartSession:
     """
     A session starts, resumes, or starts anew after a compaction.
@@ -72,6 +87,7 @@ class StartSession:
     Attributes:
         source: what the agent says of it.
         reassembles: whether the agent puts its context together anew each time, instead of replaying its log.
+        overlaps_prompt: whether the first prompt's hook runs beside this one, and may be heard before it.
 
     """
 
@@ -82,6 +98,7 @@ class StartSession:
     context_tokens: int | None = None
     cache_expired: bool | None = None
     reassembles: bool = False
+    overlaps_prompt: bool = False
 
     @property
     def begins_anew(self) -> bool:
@@ -98,6 +115,13 @@ class SubmitPrompt:
     kind: PromptKind
     tools_named: tuple[str, ...] = ()
     skills_named: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StartCall:
+    """The model's next call is about to run: what no hook told of the calls before it is known by now."""
+
+    call_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +149,10 @@ class EndTurn:
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """The conversation was replaced by a summary."""
+    """The conversation was replaced by a summary, whose size not every agent tells."""
 
     trigger: str
-    summary_characters: int
+    summary_characters: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +165,7 @@ class EndSession:
 ENDS_OPEN_TURN = (StartSession, SubmitPrompt, EndSession)
 """Steps that find a turn open only when its end was told by no hook."""
 
-Step = StartSession | SubmitPrompt | ReturnCalls | EndTurn | Compact | EndSession
+Step = StartSession | SubmitPrompt | StartCall | ReturnCalls | EndTurn | Compact | EndSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +179,9 @@ class HookCommand:
         cwd: the agent's working folder.
         transcript: path of the agent's own log, or empty.
         step: what happened; None for an event that we know and need not store.
-        cut_off: calls of the turn that is open until now, from the agent's own log, where a hook could have
-            been missed.
+        unheard: calls of the turn that is open until now, from the agent's own log, of which no hook told.
+        running_turn: the agent's own id of the turn that this belongs to, where calls have no hook of their
+            own and are to be looked for in the agent's log while it runs; else empty.
         offered: the tools that the agent offers the model in this checkout, where it tells them and they are
             new or changed.
 
@@ -167,5 +192,6 @@ class HookCommand:
     cwd: str
     transcript: str
     step: Step | None
-    cut_off: tuple[Call, ...] = ()
+    unheard: tuple[Call, ...] = ()
+    running_turn: str = ""
     offered: tuple[OfferedTool, ...] = ()

@@ -10,6 +10,10 @@ Document: TypeAlias = Mapping[str, object]
 """A configuration file as its agent reads it."""
 
 
+GIT_LIST = ".git/info/exclude"
+"""Where a file that we made is kept out of git; whether that succeeds leaves a list's state as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class ListedName:
     """The name is denied by standing in the list at the path, as this element."""

@@ -22,6 +22,7 @@ from tokeneconomizer.domain.commands import (
     HookCommand,
     Place,
     ReturnCalls,
+    StartCall,
     StartSession,
     SubmitPrompt,
 )
@@ -46,6 +47,13 @@ if TYPE_CHECKING:
 
 SAME_CONTENT_WITHIN_S = 2.0
 """Two registrations of one hook start together; a person does not send one prompt twice within this time."""
+
+PROMPT_BEFORE_START_S_MAX = 5.0
+"""The hooks of a start and of its prompt begin within 0.1 s; each is told within its deadline of a second."""
+
+
+GIVEN_BY_THE_CLIENT = "-given"
+"""Behind a delivery's id: of the event that says what the hook client gave where the daemon had stored it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +145,11 @@ def _stored_already(session: Session, delivery: Delivery) -> Outcome:
             failed_version=version,
             reason="the hook client answered by itself",
         )
-    if said and delivery.given:
-        _inject(session, replace(delivery, delivery_id=""), GivenBlock(delivery.given))
-    return Outcome(session if said else None, NOTHING, dropped)
+    # What the daemon said may have been taken back before: what was given instead is stored all the same.
+    given_id = delivery.delivery_id + GIVEN_BY_THE_CLIENT
+    if delivery.given and not session.has_delivery(given_id):
+        _inject(session, replace(delivery, delivery_id=given_id), GivenBlock(delivery.given))
+    return Outcome(session if session.pending_events else None, NOTHING, dropped)
 
 
 def _inject(session: Session, delivery: Delivery, block: GivenBlock) -> None:
@@ -171,18 +181,22 @@ class _Handling:
 
     def run(self, session: Session | None) -> Outcome:
         step = self._command.step
-        if session is not None:
-            self._store_calls_cut_off(session)
+        found = self._store_unheard(session) if session is not None else 0
         if isinstance(step, StartSession):
             return self._start(session, step)
+        if isinstance(step, StartCall) and not (session and found):
+            # The usual case: nothing is stored, nor a line written to the log.
+            return Outcome(None, NOTHING)
         if session is None:
             session = self._begin(StartSession(source=happened.UNSEEN))
         decision, dropped = NOTHING, ""
         match step:
             case SubmitPrompt():
                 dropped = self._submit_prompt(session, step)
+            case StartCall():
+                decision = self._judge(session)
             case ReturnCalls():
-                decision, dropped = self._return_calls(session, step)
+                decision, dropped = self._return_calls(session, step, found)
             case EndTurn(reason, told):
                 self._end_turn(session, reason, told)
             case Compact(trigger, characters):
@@ -202,7 +216,7 @@ class _Handling:
             return Outcome(session, self._give_facts(session, step))
         if self._is_repeated(session, self._content_of_start(step)):
             return Outcome(None, NOTHING, dropped="the same start came through another registration")
-        if step.source != "compact":
+        if step.source != "compact" and not (step.overlaps_prompt and self._has_just_been_prompted(session)):
             self._end_turn(session, "no_stop")
         self._trigger(
             session,
@@ -215,6 +229,10 @@ class _Handling:
             limits=self._rules.limits.to_json(),
         )
         return Outcome(session, self._give_facts(session, step))
+
+    def _has_just_been_prompted(self, session: Session) -> bool:
+        turn, at = session.turn, self._delivery.at.timestamp()
+        return turn.is_open and not turn.calls and abs(at - turn.started_at) <= PROMPT_BEFORE_START_S_MAX
 
     def _give_facts(self, session: Session, step: StartSession) -> Decision:
         if step.reassembles and session.first_facts.text:
@@ -231,14 +249,15 @@ class _Handling:
         _inject(session, self._delivery, block)
         return Decision(context=block.text)
 
-    def _store_calls_cut_off(self, session: Session) -> None:
-        """Store the open turn's calls that no hook told, because the user interrupted them."""
-        unseen = [call for call in self._command.cut_off if not session.has_returned(stored_call_id(call))]
-        if not session.turn.is_open or not unseen:
-            return
+    def _store_unheard(self, session: Session) -> int:
+        """Store the turn's calls that no hook told, and return how many they were."""
+        unseen = [call for call in self._command.unheard if not session.has_returned(stored_call_id(call))]
+        if not (session.turn.is_open or self._command.running_turn):
+            return 0
         number = session.turn.step_of_next_call
         for call in unseen:
             self._store_call(session, call, number, whole_step=True)
+        return len(unseen)
 
     def _begin(self, step: StartSession) -> Session:
         key, place = self._command.key, self._place()
@@ -275,7 +294,7 @@ class _Handling:
         )
         return ""
 
-    def _return_calls(self, session: Session, step: ReturnCalls) -> tuple[Decision, str]:
+    def _return_calls(self, session: Session, step: ReturnCalls, found: int) -> tuple[Decision, str]:
         # Asked first: a failed call comes twice, and digesting a large output is most of the work.
         unseen = [call for call in step.calls if not session.has_returned(stored_call_id(call))]
         number = session.turn.step_of_next_call
@@ -283,7 +302,7 @@ class _Handling:
             self._store_call(session, call, number, whole_step=step.whole_step)
         if not step.whole_step:
             return NOTHING, "" if unseen else "these calls are stored already"
-        if not unseen:
+        if not (unseen or found):
             if not session.turn.step_is_open:
                 return NOTHING, "this step is stored already"
             self._trigger(session, happened.StepEnded, turn=session.turn.number, step=session.turn.steps)

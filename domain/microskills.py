@@ -75,9 +75,24 @@ class FactProposed(MicroskillsEvent):
     """A side call proposed a fact."""
 
     TOPIC = "microskills.fact_proposed"
+    class_version = 2
     fact_id: str
     text: str
+    """The fact in one sentence."""
     side_call_id: str
+    """The id of the stream that was asked about."""
+    purpose: str = ""
+    command: str = ""
+    """The words by which the command is known again."""
+    instead_of: str = ""
+    """Those of the way that failed, or empty."""
+    shown: str = ""
+    """Canonical JSON: the attempts of that stream which bear it out."""
+
+    @staticmethod
+    def upcast_v1_v2(state: dict[str, object]) -> None:
+        """Version 1 was never stored by a proposer: it bears nothing out."""
+        state |= {"purpose": "", "command": "", "instead_of": "", "shown": ""}
 
 
 class IdentityLinked(MicroskillsEvent):

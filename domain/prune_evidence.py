@@ -20,6 +20,27 @@ COOL_DOWN_DAYS = 30
 """A tool that was taken back is not proposed again for so long: a month's work shows what it is for."""
 
 
+CACHE_LIFETIMES_S = (300, 3_600)
+"""For how long model servers keep a prompt after its last use."""
+
+CACHED_S_MAX = 86_400
+"""No server keeps a prompt for a day: what says so comes from a wrong clock."""
+
+
+def wait_s(idle_minutes: int, cached_s: float) -> float:
+    """
+    Return for how long a repository must be idle.
+
+    Args:
+        idle_minutes: as configured.
+        cached_s: the longest silence after which a resumed session still found its cache. It may lengthen
+            the wait, never shorten it.
+
+    """
+    lifetime_s = next((known for known in CACHE_LIFETIMES_S if known > cached_s), cached_s)
+    return max(idle_minutes * 60.0, lifetime_s if cached_s else 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class PruneLimits:
     """How much silence about a tool proves that it is not needed."""

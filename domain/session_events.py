@@ -223,7 +223,8 @@ class Compacted(SessionEvent):
 
     TOPIC = "session.compacted"
     trigger: str
-    summary_characters: int
+    summary_characters: int | None
+    """None where the agent does not tell."""
 
 
 class TurnEnded(SessionEvent):

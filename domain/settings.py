@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.errors import BadSetting
-from tokeneconomizer.domain.facts.limits import BLOCK_CHARACTERS
+from tokeneconomizer.domain.facts.limits import BLOCK_CHARACTERS, PROPOSER_CALLS_PER_DAY
 from tokeneconomizer.domain.guard import limits as guard
 
 if TYPE_CHECKING:
@@ -164,6 +164,12 @@ SETTINGS: tuple[Setting, ...] = (
         minimum=200,
         maximum=4_000,
         per_host=False,
+    ),
+    Setting(
+        "facts.proposer_calls_per_day",
+        PROPOSER_CALLS_PER_DAY,
+        "times that an agent is asked for facts on one day (UTC), at most, where `microskills` is `full`",
+        per_repository=False,
     ),
 )
 

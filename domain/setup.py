@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING, Self
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -12,6 +13,25 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 NAMESPACE = uuid5(NAMESPACE_URL, "tokeneconomizer:setup")
+
+
+@dataclass(frozen=True, slots=True)
+class SideCall:
+    """
+    A call of our own through the user's agent; the names are those of `SideCallMade`.
+
+    Attributes:
+        side_call_id: what other events know it by.
+        model: empty where it gave no answer.
+        cost_usd: None where that is not known.
+
+    """
+
+    side_call_id: str
+    purpose: str
+    model: str
+    sent_characters: int
+    cost_usd: float | None
 
 
 class SetupEvent(Aggregate.Event):

@@ -8,6 +8,8 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from eventsourcing.domain import Aggregate
 
+from tokeneconomizer.domain.deny_list import GIT_LIST
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -82,7 +84,11 @@ class DenyListWritten(ToolPruneEvent):
 
 
 class DenyListRefused(ToolPruneEvent):
-    """The file was left untouched; the list stays pending."""
+    """
+    The file was left untouched; the list stays pending.
+
+    Of GIT_LIST it says that git goes on showing the agent's file, or goes on hiding it.
+    """
 
     TOPIC = "tool_prune.deny_list_refused"
     names: list[str]
@@ -131,7 +137,7 @@ class ToolPrune(Aggregate):
         self.written: list[str] = []
         """What stands in the agent's file now."""
         self.refusal = ("", "")
-        """Reason and detail of the newest one, until a list is written."""
+        """Reason and detail of the newest one, until a file is changed."""
         self.restored_at: dict[str, datetime] = {}
 
     @staticmethod
@@ -157,7 +163,8 @@ class ToolPrune(Aggregate):
 
     def evolve(self, event: ToolPruneEvent) -> None:
         """Take in one event."""
-        self.state = _STATE_AFTER.get(type(event), self.state)
+        if not (isinstance(event, DenyListRefused) and event.file == GIT_LIST):
+            self.state = _STATE_AFTER.get(type(event), self.state)
         match event:
             case CatalogRecorded():
                 self.agent_version, self.catalog = event.agent_version, event.catalog
@@ -168,11 +175,15 @@ class ToolPrune(Aggregate):
                 self.refusal = ("", "")
             case DenyListWritten():
                 self.written = [*self.written, *(name for name in event.names if name not in self.written)]
-                self.names, self.approved_at, self.refusal = [], None, ("", "")
+                # Others that were approved go on waiting.
+                self.names = [name for name in self.names if name not in event.names]
+                self.approved_at = self.approved_at if self.names else None
+                self.refusal = ("", "")
             case DenyListRefused():
                 self.refusal = (event.reason, event.detail)
             case DenyListRestored():
                 self.written = [name for name in self.written if name not in event.names]
                 self.restored_at |= dict.fromkeys(event.names, event.timestamp)
+                self.refusal = ("", "")
             case _:
                 pass

@@ -28,11 +28,14 @@ class Question:
     Attributes:
         instructions: our own words, the same for every call of one purpose.
         text: the digest, given on stdin.
+        homes: where the agent keeps its files; for what the user set up there and has to be named to be left
+            out.
 
     """
 
     instructions: str
     text: str
+    homes: AgentHomes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from tokeneconomizer.domain.deny_list import GIT_LIST
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -262,6 +264,8 @@ def _deny_list_written(data: Fields) -> str:
 
 def _deny_list_refused(data: Fields) -> str:
     why = f"{_quote(data['reason'])}{_in_brackets(data['detail'])}"
+    if data["file"] == GIT_LIST:
+        return f"Git's own list of ignored files not changed: {why}"
     return f"Deny list not written to {_quote(data['file'])}: {why}"
 
 

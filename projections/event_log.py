@@ -23,7 +23,7 @@ PAGE_EVENTS = 1_000
 FAULTS_TOLD = 10
 """What is wrong with the first pages tells what is wrong with all."""
 
-READABLE_STORE_SCHEMA = 2
+READABLE_STORE_SCHEMA = 3
 """The newest schema of the store that is understood here; a test holds it equal to the store's own."""
 
 LOCK_TIMEOUT_S = 5

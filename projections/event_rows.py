@@ -20,6 +20,10 @@ Data = dict[str, object]
 
 UPCASTS: dict[tuple[str, int], Callable[[Data], Data]] = {
     ("session.context_accounted", 1): lambda data: {**data, "used_tokens": None, "window_tokens": None},
+    ("microskills.fact_proposed", 1): lambda data: {
+        **data,
+        **dict.fromkeys(("purpose", "command", "instead_of", "shown"), ""),
+    },
 }
 """Per topic and class version: makes the next version's fields out of this one's."""
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokeneconomizer.projections.audit import DECISIONS
 from tokeneconomizer.projections.audit_words import UNDELIVERED, words_of
 from tokeneconomizer.projections.event_rows import EventRow
+from tokeneconomizer.projections.explained import Explained
+from tokeneconomizer.projections.explaining_pruning import EXPLAIN_PRUNING, RESTORED, restored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -102,7 +104,10 @@ def explain(log: EventLog, event: EventRow) -> Explanation:
     """
     stream = [row for row in log.stream(event.stream_id) if isinstance(row, EventRow)]
     before = [row for row in stream if row.position < event.position]
-    explained = _EXPLAIN.get(event.topic, _by_delivery)(event, before)
+    if event.topic == RESTORED:
+        explained = restored(event, before, log)
+    else:
+        explained = _EXPLAIN.get(event.topic, _by_delivery)(event, before)
     return Explanation(
         position=event.position,
         at=event.at,
@@ -117,15 +122,7 @@ def explain(log: EventLog, event: EventRow) -> Explanation:
     )
 
 
-@dataclass(slots=True)
-class _Explained:
-    rests_on: Mapping[str, Sequence[EventRow]]
-    rule: str = ""
-    limits: dict[str, object] = field(default_factory=dict)
-    measured: dict[str, object] = field(default_factory=dict)
-
-
-def _redirected(event: EventRow, before: Sequence[EventRow]) -> _Explained:
+def _redirected(event: EventRow, before: Sequence[EventRow]) -> Explained:
     rule, turn = str(event.data["rule"]), _of_turn(before, event)
     calls = _calls_of(turn)
     rests_on = {
@@ -135,10 +132,10 @@ def _redirected(event: EventRow, before: Sequence[EventRow]) -> _Explained:
     if rule == "judge":
         rests_on["the way to the judge"] = _of_kinds(turn, "gate_fired", "judge_asked", "verdict_given")
     measured = {name: event.data[name] for name in ("occurrences", "evidence", "call_number", "number")}
-    return _Explained(rests_on, rule, _limits_of(rule, event.data["limits"]), measured)
+    return Explained(rests_on, rule, _limits_of(rule, event.data["limits"]), measured)
 
 
-def _stop_hinted(event: EventRow, before: Sequence[EventRow]) -> _Explained:
+def _stop_hinted(event: EventRow, before: Sequence[EventRow]) -> Explained:
     turn, evidence = _of_turn(before, event), event.data["evidence_hash"]
     redirects = [row for row in _of_kinds(turn, "redirected") if row.data["evidence_hash"] == evidence]
     again = [call for call in _calls_of(turn) if call.has_evidence(evidence)]
@@ -147,10 +144,10 @@ def _stop_hinted(event: EventRow, before: Sequence[EventRow]) -> _Explained:
         "the same evidence": _results(again),
     }
     rule = str(redirects[-1].data["rule"]) if redirects else ""
-    return _Explained(rests_on, rule, measured={"call_number": event.data["call_number"]})
+    return Explained(rests_on, rule, measured={"call_number": event.data["call_number"]})
 
 
-def _gate_fired(event: EventRow, before: Sequence[EventRow]) -> _Explained:
+def _gate_fired(event: EventRow, before: Sequence[EventRow]) -> Explained:
     turn = _of_turn(before, event)
     limits = _limits_from(before)
     rests_on = {
@@ -159,49 +156,49 @@ def _gate_fired(event: EventRow, before: Sequence[EventRow]) -> _Explained:
     }
     in_force = _limits_of("gate", limits[0].data["limits"]) if limits else {}
     measured = {name: event.data[name] for name in ("measure", "value", "limit")}
-    return _Explained(rests_on, "gate", in_force, measured)
+    return Explained(rests_on, "gate", in_force, measured)
 
 
-def _judge_asked(event: EventRow, before: Sequence[EventRow]) -> _Explained:
+def _judge_asked(event: EventRow, before: Sequence[EventRow]) -> Explained:
     measured = {"digest_characters": event.data["digest_characters"]}
-    return _Explained({"the gate": _of_kinds(_of_turn(before, event), "gate_fired")}, "gate", {}, measured)
+    return Explained({"the gate": _of_kinds(_of_turn(before, event), "gate_fired")}, "gate", {}, measured)
 
 
-def _verdict_given(event: EventRow, before: Sequence[EventRow]) -> _Explained:
+def _verdict_given(event: EventRow, before: Sequence[EventRow]) -> Explained:
     asked = [row for row in before if row.data.get("side_call_id") == event.data["side_call_id"]]
     limits = _limits_from(before)
     in_force = _limits_of("judge", limits[0].data["limits"]) if limits else {}
     measured = {name: event.data[name] for name in ("verdict", "confidence", "model")}
     gates = _of_kinds(_of_turn(before, event), "gate_fired")
-    return _Explained({"the gate": gates, "the question": asked}, "judge", in_force, measured)
+    return Explained({"the gate": gates, "the question": asked}, "judge", in_force, measured)
 
 
-def _delivery_failed(event: EventRow, before: Sequence[EventRow]) -> _Explained:
+def _delivery_failed(event: EventRow, before: Sequence[EventRow]) -> Explained:
     lost = [row for row in before if row.stream_version == event.data["failed_version"]]
-    return _Explained({"what did not arrive": lost}, measured={"reason": event.data["reason"]})
+    return Explained({"what did not arrive": lost}, measured={"reason": event.data["reason"]})
 
 
-def _policy_set(event: EventRow, before: Sequence[EventRow]) -> _Explained:
+def _policy_set(event: EventRow, before: Sequence[EventRow]) -> Explained:
     named = [
         row
         for row in before
         if row.topic == event.topic
         and (row.data["key"], row.data["repository"]) == (event.data["key"], event.data["repository"])
     ]
-    return _Explained({"what held before": named[-1:]})
+    return Explained({"what held before": named[-1:]})
 
 
-def _by_delivery(event: EventRow, before: Sequence[EventRow]) -> _Explained:
+def _by_delivery(event: EventRow, before: Sequence[EventRow]) -> Explained:
     """Name what came in the same hook call, else the decision before it in the stream."""
     delivery = event.data.get("delivery_id")
     if delivery:
         together = [row for row in before if row.data.get("delivery_id") == delivery]
-        return _Explained({"the same hook call": together})
+        return Explained({"the same hook call": together})
     decisions = [row for row in before if row.topic in DECISIONS]
-    return _Explained({"the decision before it": decisions[-1:]})
+    return Explained({"the decision before it": decisions[-1:]})
 
 
-_EXPLAIN: dict[str, Callable[[EventRow, Sequence[EventRow]], _Explained]] = {
+_EXPLAIN: dict[str, Callable[[EventRow, Sequence[EventRow]], Explained]] = {
     "session.redirected": _redirected,
     "session.stop_hinted": _stop_hinted,
     "session.gate_fired": _gate_fired,
@@ -209,6 +206,7 @@ _EXPLAIN: dict[str, Callable[[EventRow, Sequence[EventRow]], _Explained]] = {
     "session.verdict_given": _verdict_given,
     "session.delivery_failed": _delivery_failed,
     "setup.policy_set": _policy_set,
+    **EXPLAIN_PRUNING,
 }
 
 

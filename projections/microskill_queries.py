@@ -8,15 +8,20 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokeneconomizer.domain.facts.attempts import Attempt
-from tokeneconomizer.domain.facts.life import SessionOfFacts
-from tokeneconomizer.projections.microskills import ATTEMPT_FIELDS
+from tokeneconomizer.domain.facts.life import SessionOfFacts, facts_of
+from tokeneconomizer.domain.facts.proposed import without
+from tokeneconomizer.projections.microskills import proposals_of, repositories_of
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator
 
+    from tokeneconomizer.domain.facts.life import Fact
+
 SESSIONS_ASKED_MAX = 200
 """The newest ones: far more than the longest silence of a fact, and computed in some fifty milliseconds."""
+
+_ATTEMPT = ", ".join(f"a.{name}" for name in Attempt._fields)
 
 
 class Block(NamedTuple):
@@ -34,35 +39,20 @@ class Block(NamedTuple):
     log_position: int = 0
 
 
-def repositories_of(connection: sqlite3.Connection, repository: str) -> list[str]:
-    """Return a repository's identity and all those that are linked with it."""
-    found, waiting = {repository}, [repository]
-    while waiting:
-        name = waiting.pop()
-        rows = connection.execute(
-            "SELECT other FROM links WHERE repository = ? UNION SELECT repository FROM links WHERE other = ?",
-            (name, name),
-        )
-        new = {str(other) for (other,) in rows} - found
-        found |= new
-        waiting += new
-    return sorted(found)
-
-
 def sessions_of(
     connection: sqlite3.Connection, repository: str, limit: int = SESSIONS_ASKED_MAX
 ) -> list[SessionOfFacts]:
     """Return the newest sessions of a repository that tried something, in the order of their starts."""
     names = repositories_of(connection, repository)
-    marks = ", ".join("?" for _ in names)
+    marks = _marks(names)
     rows = connection.execute(
         f"""WITH newest AS (
             SELECT session, min(started_at) AS began FROM streams WHERE repository IN ({marks})
             GROUP BY session HAVING EXISTS (SELECT 1 FROM attempts a JOIN streams s USING (stream_id)
                 WHERE s.session = streams.session)
             ORDER BY began DESC, session LIMIT ?)
-        SELECT n.session, n.began, a.* FROM newest n JOIN streams s ON s.session = n.session
-            JOIN attempts a USING (stream_id)
+        SELECT n.session, n.began, a.stream_id, {_ATTEMPT} FROM newest n
+            JOIN streams s ON s.session = n.session JOIN attempts a USING (stream_id)
             WHERE s.repository IN ({marks})
             ORDER BY n.began, n.session, s.started_at, a.stream_id, a.position, a.place""",
         (*names, limit, *names),
@@ -78,11 +68,9 @@ def _grouped(rows: Iterable[tuple[object, ...]]) -> Iterator[SessionOfFacts]:
 
 
 def _read_attempt(row: tuple[object, ...]) -> Attempt:
-    position = row[3]
-    values = dict(zip(ATTEMPT_FIELDS, row[5:], strict=True))
-    variables = str(values["variables"]).split()
-    is_whole = bool(values["is_whole"])
-    return replace(Attempt(position, **values), variables=tuple(variables), is_whole=is_whole)  # type: ignore[arg-type]
+    attempt = Attempt._make(row[3:])
+    variables = tuple(str(attempt.variables).split())
+    return attempt._replace(variables=variables, is_whole=bool(attempt.is_whole))
 
 
 def told(
@@ -170,3 +158,58 @@ def repositories(connection: sqlite3.Connection) -> list[str]:
         "SELECT DISTINCT repository FROM streams JOIN attempts USING (stream_id) ORDER BY repository"
     )
     return [str(repository) for (repository,) in rows]
+
+
+class Archived(NamedTuple):
+    """An archived session that no side call was made about yet."""
+
+    stream_id: str
+    host: str
+    repository: str
+    checkout: str
+
+
+def not_asked_about(connection: sqlite3.Connection, since: str) -> list[Archived]:
+    """Return the watched sessions that were archived since a moment (ISO 8601), the first one first."""
+    rows = connection.execute(
+        """SELECT stream_id, session, repository, checkout FROM streams
+        WHERE may_be_asked_about AND archived_at >= ? ORDER BY archived_at, stream_id""",
+        (since,),
+    )
+    return [
+        Archived(str(stream_id), str(session).partition(" ")[0], str(repository), str(checkout))
+        for stream_id, session, repository, checkout in rows
+    ]
+
+
+def proposed_in(connection: sqlite3.Connection, repository: str) -> dict[str, int]:
+    """Return the proposed facts of a repository by id, with the event that proposed each."""
+    names = repositories_of(connection, repository)
+    rows = connection.execute(
+        f"""SELECT fact_id, min(position) FROM proposals WHERE repository IN ({_marks(names)})
+        GROUP BY fact_id""",
+        names,
+    )
+    return {str(fact_id): int(position) for fact_id, position in rows}
+
+
+def facts_in(connection: sqlite3.Connection, repository: str, *, with_proposals: bool) -> list[Fact]:
+    """
+    Return the facts of a repository, whatever their state, by their ids.
+
+    Args:
+        connection: of this view.
+        repository: its identity.
+        with_proposals: whether what side calls proposed counts.
+
+    """
+    sessions, proposals = sessions_of(connection, repository), proposals_of(connection, repository)
+    wishes = wishes_of(connection, repository)
+    if with_proposals or not proposals:
+        return facts_of(sessions, wishes, proposals)
+    learnt = [replace(one, streams=without(one.streams, proposals)) for one in sessions]
+    return facts_of(learnt, wishes)
+
+
+def _marks(names: list[str]) -> str:
+    return ", ".join("?" for _ in names)

@@ -9,24 +9,27 @@ to be known.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, cast
 
-from tokeneconomizer.domain.facts.attempts import Attempt, Outcome, Result, key_of, outcome_of
+from tokeneconomizer.domain.facts.attempts import Attempt
 from tokeneconomizer.domain.facts.life import Wish
-from tokeneconomizer.domain.facts.ways import folder_after, joined, ways_in, within
+from tokeneconomizer.domain.facts.proposed import Proposal, heads_of, shown_in
+from tokeneconomizer.domain.facts.proposer import PURPOSE
+from tokeneconomizer.domain.facts.purposes import Purpose
+from tokeneconomizer.domain.facts.watching import Watched, attempts_in, stays_in_folder
 from tokeneconomizer.domain.stream_ids import is_imported
-from tokeneconomizer.projections.event_rows import EventHead
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable
 
-    from tokeneconomizer.domain.facts.ways import Way
+    from tokeneconomizer.domain.facts.ways import Heads
     from tokeneconomizer.projections.event_rows import EventRow, FoldedRow
 
 NAME = "microskills"
 
-SCHEMA = 1
+SCHEMA = 2
 
 CREATE = (
     """CREATE TABLE streams (
@@ -39,7 +42,9 @@ CREATE = (
         folder TEXT NOT NULL,
         edits INTEGER NOT NULL,
         lacks INTEGER NOT NULL,
-        programs TEXT NOT NULL
+        programs TEXT NOT NULL,
+        archived_at TEXT NOT NULL,
+        may_be_asked_about INTEGER NOT NULL
     ) WITHOUT ROWID""",
     """CREATE TABLE open_calls (
         stream_id TEXT NOT NULL,
@@ -82,6 +87,15 @@ CREATE = (
         wish TEXT NOT NULL,
         PRIMARY KEY (repository, fact_id)
     ) WITHOUT ROWID""",
+    """CREATE TABLE proposals (
+        repository TEXT NOT NULL,
+        fact_id TEXT NOT NULL,
+        purpose TEXT NOT NULL,
+        command TEXT NOT NULL,
+        instead_of TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        PRIMARY KEY (repository, fact_id)
+    ) WITHOUT ROWID""",
     """CREATE TABLE links (
         repository TEXT NOT NULL,
         other TEXT NOT NULL,
@@ -98,52 +112,45 @@ CREATE = (
 
 INDEXES = ("CREATE INDEX streams_by_repository ON streams (repository, started_at)",)
 
-HOSTS_WHOSE_SHELL_STAYS = frozenset({"claude_code"})
-"""A `cd` of the main agent holds for its later calls; a sub-agent's, and other agents', begin anew."""
 
-PROGRAMS_KEPT = 8
-"""More than there are families of programs that take each other's place."""
-
-
-@dataclass(slots=True)
-class _Stream:
+@dataclass(slots=True, kw_only=True)
+class _Stream(Watched):
     """
     A row of `streams`.
 
     Attributes:
         session: host and session id, so that a sub-agent's calls count with its parent's.
-        stays: whether a `cd` holds for later calls.
-        folder: where its shell stands; empty for the checkout.
-        edits: how many calls wrote files.
-        lacks: whether a program was not found: whatever works from then on may stand in for it.
-        programs: those without a purpose that worked, each stored once.
+        archived_at: empty while it is not.
+        may_be_asked_about: whether a side call may propose facts from it: none was made, and the main agent
+            was watched, not imported.
 
     """
 
     stream_id: str
     session: str
     repository: str
-    checkout: str
     started_at: str
-    stays: bool
-    folder: str = ""
-    edits: int = 0
-    lacks: bool = False
-    programs: str = ""
+    archived_at: str = ""
+    may_be_asked_about: bool = False
 
 
 _STREAM_COLUMNS = tuple(_Stream.__dataclass_fields__)
+_STREAM_VALUES = attrgetter(*_STREAM_COLUMNS)
 _FIND = f"SELECT {', '.join(_STREAM_COLUMNS)} FROM streams WHERE stream_id = ?"
-_KEEP = f"INSERT OR REPLACE INTO streams VALUES ({', '.join('?' for _ in _STREAM_COLUMNS)})"
-_OPEN = "SELECT command, background FROM open_calls WHERE stream_id = ? AND call_id = ?"
+_KEEP = (
+    f"INSERT OR REPLACE INTO streams ({', '.join(_STREAM_COLUMNS)}) "
+    f"VALUES ({', '.join('?' for _ in _STREAM_COLUMNS)})"
+)
+_OPEN = "SELECT call_id, command, background FROM open_calls WHERE stream_id = ?"
 _CLOSE = "DELETE FROM open_calls WHERE stream_id = ? AND call_id = ?"
 _INSERT_OPEN = "INSERT OR REPLACE INTO open_calls VALUES (?, ?, ?, ?)"
-ATTEMPT_FIELDS = tuple(name for name in Attempt.__dataclass_fields__ if name != "position")
-_ATTEMPT_COLUMNS = ("stream_id", "position", "place", *ATTEMPT_FIELDS)
+_ATTEMPT_COLUMNS = ("stream_id", "place", *Attempt._fields)
+_VARIABLES = _ATTEMPT_COLUMNS.index("variables")
 _INSERT_ATTEMPT = (
     f"INSERT INTO attempts ({', '.join(_ATTEMPT_COLUMNS)}) "
     f"VALUES ({', '.join('?' for _ in _ATTEMPT_COLUMNS)})"
 )
+_PROPOSED = "INSERT OR IGNORE INTO proposals VALUES (?, ?, ?, ?, ?, ?)"
 _TAUGHT = "INSERT INTO taught VALUES (?, ?) ON CONFLICT DO UPDATE SET position = excluded.position"
 
 
@@ -153,47 +160,69 @@ class _Batch:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self.streams: dict[str, _Stream | None] = {}
-        self.open_calls: dict[tuple[str, str], tuple[str, bool]] = {}
+        self.open_calls: dict[tuple[str, object], tuple[str, bool]] = {}
         self.attempts: list[tuple[object, ...]] = []
         self.taught: dict[str, int] = {}
+        self._stored: dict[tuple[str, object], tuple[str, bool]] = {}
+        self._closed: list[tuple[str, object]] = []
+        self._heads: dict[str, Heads] = {}
 
     def stream(self, stream_id: str) -> _Stream | None:
         """Return the session that an event belongs to; None where its beginning is not stored."""
         if stream_id not in self.streams:
             found = self.connection.execute(_FIND, (stream_id,)).fetchone()
-            self.streams[stream_id] = _Stream(*found) if found else None
+            self.streams[stream_id] = (
+                _Stream(**dict(zip(_STREAM_COLUMNS, found, strict=True))) if found else None
+            )
+            for call_id, command, background in self.connection.execute(_OPEN, (stream_id,)):
+                self._stored[stream_id, call_id] = (command, bool(background))
         return self.streams[stream_id]
 
-    def take_call(self, stream_id: str, call_id: str) -> tuple[str, bool] | None:
+    def take_call(self, stream_id: str, call_id: object) -> tuple[str, bool] | None:
         """Return the command of a call that came back, and whether it was left to run on."""
         key = (stream_id, call_id)
         held = self.open_calls.pop(key, None)
-        if held is not None:
-            return held
-        found = self.connection.execute(_OPEN, key).fetchone()
-        if found is None:
-            return None
-        self.connection.execute(_CLOSE, key)
-        return str(found[0]), bool(found[1])
+        if key in self._stored:
+            self._closed.append(key)
+            stored = self._stored.pop(key)
+            return held or stored
+        return held
+
+    def attempted(self, stream_id: str, place: int, attempt: Attempt) -> None:
+        """Take an attempt."""
+        values = [stream_id, place, *attempt]
+        values[_VARIABLES] = " ".join(attempt.variables)
+        self.attempts.append(tuple(values))
+
+    def heads(self, repository: str) -> Heads:
+        """Return what proposals gave a purpose in a repository."""
+        if repository not in self._heads:
+            self._heads[repository] = heads_of(proposals_of(self.connection, repository))
+        return self._heads[repository]
+
+    def proposed(self) -> None:
+        """Look at the proposals anew."""
+        self._heads.clear()
 
     def write(self) -> None:
         """Write the tables."""
-        streams = [stream for stream in self.streams.values() if stream is not None]
-        self.connection.executemany(
-            _KEEP, [[getattr(one, name) for name in _STREAM_COLUMNS] for one in streams]
-        )
-        calls = [(*key, command, background) for key, (command, background) in self.open_calls.items()]
-        self.connection.executemany(_INSERT_OPEN, calls)
-        self.connection.executemany(_INSERT_ATTEMPT, self.attempts)
-        self.connection.executemany(_TAUGHT, self.taught.items())
+        write = self.connection.executemany
+        write(_KEEP, [_STREAM_VALUES(one) for one in self.streams.values() if one is not None])
+        write(_CLOSE, self._closed)
+        write(_INSERT_OPEN, [(*key, *call) for key, call in self.open_calls.items()])
+        write(_INSERT_ATTEMPT, self.attempts)
+        write(_TAUGHT, self.taught.items())
 
 
 def fold(connection: sqlite3.Connection, rows: Iterable[FoldedRow]) -> None:
     """Take the next events, in order."""
     batch = _Batch(connection)
+    take_of = _TAKE.get
     for row in rows:
-        if not isinstance(row, EventHead):
-            _TAKE[row.topic](batch, row)
+        take = take_of(row.topic)
+        if take is not None:
+            # Heads alone come of no topic that is taken.
+            take(batch, cast("EventRow", row))
     batch.write()
 
 
@@ -201,105 +230,51 @@ def _started(batch: _Batch, row: EventRow) -> None:
     data = row.data
     host, agent_id = str(data["host"]), str(data["agent_id"])
     batch.streams[row.stream_id] = _Stream(
+        checkout=str(data["checkout"]),
+        stays=stays_in_folder(host, agent_id),
         stream_id=row.stream_id,
         session=f"{host} {data['session_id']}",
         repository=str(data["repository"]),
-        checkout=str(data["checkout"]),
         started_at=row.at,
-        stays=host in HOSTS_WHOSE_SHELL_STAYS and not agent_id,
+        may_be_asked_about=not agent_id and not is_imported(row.stream_id),
     )
 
 
 def _called(batch: _Batch, row: EventRow) -> None:
-    if row.data["kind"] == "shell" and row.data["command"]:
-        call = (str(row.data["command"]), bool(row.data["background"]))
-        batch.open_calls[row.stream_id, str(row.data["call_id"])] = call
+    data = row.data
+    if data["kind"] == "shell" and data["command"]:
+        call = (str(data["command"]), bool(data["background"]))
+        batch.open_calls[row.stream_id, data["call_id"]] = call
 
 
 def _returned(batch: _Batch, row: EventRow) -> None:
     stream = batch.stream(row.stream_id)
     if stream is None:
         return
-    call = batch.take_call(row.stream_id, str(row.data["call_id"]))
+    data = row.data
+    call = batch.take_call(row.stream_id, data["call_id"])
     if call is not None:
-        _take_command(batch, stream, row, *call)
-    if row.data["written"]:
-        stream.edits += 1
-
-
-def _take_command(batch: _Batch, stream: _Stream, row: EventRow, command: str, background: bool) -> None:  # noqa: FBT001 - as stored
-    result = _result(row, background=background)
-    found = [(way, outcome_of(way, result)) for way in ways_in(command)]
-    for place, (way, outcome) in enumerate(found):
-        attempt = _attempt(stream, row, way, outcome) if outcome else None
-        if attempt is not None and _teaches(stream, attempt):
-            values = [_stored(getattr(attempt, name)) for name in ATTEMPT_FIELDS]
-            batch.attempts.append((row.stream_id, row.position, place, *values))
+        command, background = call
+        heads = batch.heads(stream.repository)
+        for place, attempt in attempts_in(stream, row.position, data, command, heads, background=background):
+            batch.attempted(row.stream_id, place, attempt)
             if is_imported(row.stream_id):
                 batch.taught[stream.repository] = row.position
-    if stream.stays and (goes_to := folder_after(command)) is not None:
-        # Where a line failed its `cd` may be what failed.
-        stream.folder = "?" if result.status == "failed" else joined(stream.folder, goes_to)
-
-
-def _result(row: EventRow, *, background: bool) -> Result:
-    data = row.data
-    exit_code, verdict = data["exit_code"], data["verdict"]
-    return Result(
-        status=str(data["status"]),
-        exit_code=exit_code if isinstance(exit_code, int) else None,
-        signature=str(data["signature"]),
-        verdict=None if verdict is None else str(verdict),
-        interrupted=bool(data["interrupted"]),
-        background=background,
-    )
-
-
-def _attempt(stream: _Stream, row: EventRow, way: Way, outcome: Outcome) -> Attempt | None:
-    """Return the attempt; None where it was not made in the repository, or where that cannot be told."""
-    folder = within(joined(stream.folder, way.folder) if way.folder else stream.folder, stream.checkout)
-    if folder is None:
-        return None
-    duration_ms, turn = row.data["duration_ms"], row.data["turn"]
-    return Attempt(
-        position=row.position,
-        turn=turn if isinstance(turn, int) else 0,
-        purpose=way.purpose or "",
-        head=way.head,
-        key=key_of(way.head),
-        text=way.text,
-        is_whole=way.is_whole,
-        rest=way.rest,
-        script=way.script,
-        folder=folder,
-        variables=way.variables,
-        outcome=outcome,
-        duration_ms=duration_ms if isinstance(duration_ms, int) else None,
-        edits=stream.edits,
-    )
-
-
-def _teaches(stream: _Stream, attempt: Attempt) -> bool:
-    """Return whether an attempt is kept; without a purpose only what may stand in for a missing program."""
-    is_missing = attempt.outcome == Outcome.NO_PROGRAM
-    stream.lacks = stream.lacks or is_missing
-    if attempt.purpose or is_missing:
-        return True
-    known = stream.programs.split()
-    if not attempt.worked or (attempt.program in known and not stream.lacks):
-        return False
-    stream.programs = " ".join(dict.fromkeys([*known, attempt.program][:PROGRAMS_KEPT]))
-    return True
-
-
-def _stored(value: object) -> object:
-    return " ".join(value) if isinstance(value, tuple) else value
+    if data["written"]:
+        stream.edits += 1
 
 
 def _archived(batch: _Batch, row: EventRow) -> None:
     stream = batch.stream(row.stream_id)
     if stream is not None:
+        stream.archived_at = row.at
         batch.taught[stream.repository] = row.position
+
+
+def _side_call_made(batch: _Batch, row: EventRow) -> None:
+    stream = batch.stream(str(row.data["side_call_id"])) if row.data["purpose"] == PURPOSE else None
+    if stream is not None:
+        stream.may_be_asked_about = False
 
 
 def _injected(batch: _Batch, row: EventRow) -> None:
@@ -338,6 +313,7 @@ def _linked(batch: _Batch, row: EventRow) -> None:
     repository = _repository_of(batch.connection, row.stream_id)
     other = str(row.data["other_repository"])
     batch.connection.execute("INSERT OR IGNORE INTO links VALUES (?, ?)", (repository, other))
+    batch.proposed()
     batch.taught[repository] = row.position
 
 
@@ -350,8 +326,44 @@ def _repository_of(connection: sqlite3.Connection, stream_id: str) -> str:
     return str(found[0])
 
 
-def _passed_over(_batch: _Batch, _row: EventRow) -> None:
-    """Leave a proposed fact to the part that proposes."""
+def _proposed(batch: _Batch, row: EventRow) -> None:
+    data = row.data
+    if not data["command"]:
+        return
+    repository = _repository_of(batch.connection, row.stream_id)
+    words = [str(data[name]) for name in ("fact_id", "purpose", "command", "instead_of")]
+    if not batch.connection.execute(_PROPOSED, (repository, *words, row.position)).rowcount:
+        return
+    for place, attempt in shown_in(str(data["shown"])):
+        batch.attempted(str(data["side_call_id"]), place, attempt)
+    batch.proposed()
+    batch.taught[repository] = row.position
+
+
+def repositories_of(connection: sqlite3.Connection, repository: str) -> list[str]:
+    """Return a repository's identity and all those that are linked with it."""
+    found, waiting = {repository}, [repository]
+    while waiting:
+        name = waiting.pop()
+        rows = connection.execute(
+            "SELECT other FROM links WHERE repository = ? UNION SELECT repository FROM links WHERE other = ?",
+            (name, name),
+        )
+        new = {str(other) for (other,) in rows} - found
+        found |= new
+        waiting += new
+    return sorted(found)
+
+
+def proposals_of(connection: sqlite3.Connection, repository: str) -> list[Proposal]:
+    """Return what was proposed for a repository, or another one that it is linked with, in that order."""
+    names = repositories_of(connection, repository)
+    rows = connection.execute(
+        f"""SELECT purpose, command, instead_of FROM proposals
+        WHERE repository IN ({", ".join("?" for _ in names)}) ORDER BY position""",
+        names,
+    )
+    return [Proposal(Purpose(purpose), str(command), str(other)) for purpose, command, other in rows]
 
 
 _TAKE: dict[str, Callable[[_Batch, EventRow], None]] = {
@@ -365,8 +377,9 @@ _TAKE: dict[str, Callable[[_Batch, EventRow], None]] = {
     "microskills.block_rendered": _rendered,
     "microskills.fact_pinned": _wished(Wish.PINNED),
     "microskills.fact_retired_by_user": _wished(Wish.RETIRED),
-    "microskills.fact_proposed": _passed_over,
+    "microskills.fact_proposed": _proposed,
     "microskills.identity_linked": _linked,
+    "setup.side_call_made": _side_call_made,
 }
 
 DECODED = frozenset(_TAKE)

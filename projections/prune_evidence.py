@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokeneconomizer.domain.deny_list import GIT_LIST
+from tokeneconomizer.domain.prune_evidence import CACHED_S_MAX
 from tokeneconomizer.domain.stream_ids import is_imported
 from tokeneconomizer.projections.event_rows import EventHead
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 NAME = "prune_evidence"
 
-SCHEMA = 1
+SCHEMA = 2
 
 CREATE = (
     """CREATE TABLE sessions (
@@ -30,7 +32,8 @@ CREATE = (
         checkout TEXT NOT NULL,
         is_main INTEGER NOT NULL,
         is_archived INTEGER NOT NULL,
-        last_at TEXT NOT NULL
+        last_at TEXT NOT NULL,
+        cached_s REAL NOT NULL
     ) WITHOUT ROWID""",
     """CREATE TABLE prompts (
         host TEXT NOT NULL,
@@ -98,7 +101,7 @@ class ListLine(NamedTuple):
         names_joined: of the newest proposal, or of the list that was approved.
         approved_at: ISO 8601 in UTC; empty while no list is pending.
         written_joined: the names that stand in the agent's file.
-        refusal, detail: why the newest write was refused, until one succeeds.
+        refusal, detail: why the newest change of a file was refused, until one succeeds.
 
     """
 
@@ -274,6 +277,15 @@ def last_activity(connection: sqlite3.Connection, repository: str) -> str:
     return str(newest)
 
 
+def longest_cached_s(connection: sqlite3.Connection, host: str, repository: str) -> float:
+    """Return after how long a silence an agent still found its prompt cache when a session was resumed."""
+    (longest,) = connection.execute(
+        "SELECT coalesce(max(cached_s), 0) FROM sessions WHERE host = ? AND repository = ?",
+        (host, repository),
+    ).fetchone()
+    return float(longest)
+
+
 def _names(joined: object) -> list[str]:
     return str(joined).split(SEPARATOR) if joined else []
 
@@ -286,7 +298,7 @@ def _session_started(batch: _Batch, row: EventRow) -> None:
     about = [row.data[name] for name in ("host", "repository", "checkout")]
     # Nobody knows of history whether it goes on: what is alive is heard.
     values = (row.stream_id, *about, not row.data["agent_id"], is_imported(row.stream_id), row.at)
-    batch.connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    batch.connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, 0)", values)
     batch.forget(row.stream_id)
     # What came before the beginning is not of this session.
     batch.heard[row.stream_id] = row.at
@@ -297,7 +309,13 @@ def _heard(_batch: _Batch, _row: EventRow) -> None:
 
 
 def _resumed(batch: _Batch, row: EventRow) -> None:
-    batch.connection.execute("UPDATE sessions SET is_archived = 0 WHERE stream_id = ?", (row.stream_id,))
+    silent_s = row.data["seconds_since_last_response"]
+    is_cached = row.data["cache_expired"] is False
+    cached_s = silent_s if is_cached and isinstance(silent_s, int | float) and silent_s < CACHED_S_MAX else 0
+    batch.connection.execute(
+        "UPDATE sessions SET is_archived = 0, cached_s = max(cached_s, ?) WHERE stream_id = ?",
+        (cached_s, row.stream_id),
+    )
 
 
 def _archived(batch: _Batch, row: EventRow) -> None:
@@ -365,28 +383,37 @@ def _pended(batch: _Batch, row: EventRow) -> None:
 
 def _written(batch: _Batch, row: EventRow) -> None:
     before = _written_names(batch, row)
-    names = row.data["names"]
-    after = [*before, *(name for name in (names if isinstance(names, list) else []) if name not in before)]
-    done = {"state": "written", "written": _joined(after), "written_at": row.at}
-    _set(batch, row, **done, names="", approved_by="", approved_at="", refusal="", detail="")
+    names = row.data["names"] if isinstance(row.data["names"], list) else []
+    after = [*before, *(name for name in names if name not in before)]
+    done = {"state": "written", "written": _joined(after), "written_at": row.at, "refusal": "", "detail": ""}
+    # Others that were approved go on waiting.
+    waiting = [name for name in _listed(batch, row, "names") if name not in names]
+    approval = {} if waiting else {"approved_by": "", "approved_at": ""}
+    _set(batch, row, **done, names=_joined(waiting), **approval)
 
 
 def _refused(batch: _Batch, row: EventRow) -> None:
-    _set(batch, row, state="refused", refusal=row.data["reason"], detail=row.data["detail"])
+    _set(batch, row, refusal=row.data["reason"], detail=row.data["detail"])
+    if row.data["file"] != GIT_LIST:
+        _set(batch, row, state="refused")
 
 
 def _restored(batch: _Batch, row: EventRow) -> None:
     names = row.data["names"] if isinstance(row.data["names"], list) else []
     left = [name for name in _written_names(batch, row) if name not in names]
-    _set(batch, row, state="restored", written=_joined(left))
+    _set(batch, row, state="restored", written=_joined(left), refusal="", detail="")
     batch.connection.executemany(
         "INSERT OR REPLACE INTO restored VALUES (?, ?, ?)", [(row.stream_id, name, row.at) for name in names]
     )
 
 
 def _written_names(batch: _Batch, row: EventRow) -> list[str]:
+    return _listed(batch, row, "written")
+
+
+def _listed(batch: _Batch, row: EventRow, column: str) -> list[str]:
     found = batch.connection.execute(
-        "SELECT written FROM lists WHERE stream_id = ?", (row.stream_id,)
+        f"SELECT {column} FROM lists WHERE stream_id = ?", (row.stream_id,)
     ).fetchone()
     return _names(found[0]) if found else []
 

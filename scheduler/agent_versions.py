@@ -9,7 +9,10 @@ import subprocess
 from tokeneconomizer.hosts.recognise import PI
 
 VERSION_S_MAX = 20
-"""The program prints its version in a second; on a cold disk it has hundreds of megabytes to load."""
+"""A program prints its version in a second; on a cold disk it has hundreds of megabytes to load."""
+
+VERSION_CHARACTERS_MAX = 100
+"""A version line is some twenty."""
 
 PROGRAMS = {PI: "pi"}
 """Only what one version understands and another does not has to be asked for."""
@@ -17,9 +20,9 @@ PROGRAMS = {PI: "pi"}
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
-def version_of(host: str) -> str:
-    """Return the version; empty when it makes no difference or cannot be asked."""
-    program = shutil.which(PROGRAMS[host]) if host in PROGRAMS else None
+def printed_version(binary: str) -> str:
+    """Return what `binary --version` prints; empty when it cannot be asked."""
+    program = shutil.which(binary)
     if program is None:
         return ""
     try:
@@ -33,5 +36,10 @@ def version_of(host: str) -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    found = _VERSION.search(done.stdout)
+    return done.stdout.strip()[:VERSION_CHARACTERS_MAX]
+
+
+def version_of(host: str) -> str:
+    """Return an agent's version; empty when it makes no difference or cannot be asked."""
+    found = _VERSION.search(printed_version(PROGRAMS[host])) if host in PROGRAMS else None
     return found[0] if found else ""

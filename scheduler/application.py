@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from eventsourcing.application import AggregateNotFoundError
@@ -16,8 +16,9 @@ from eventsourcing.domain import Aggregate
 from eventsourcing.persistence import PersistenceError
 
 from tokeneconomizer.domain import session_events as happened
-from tokeneconomizer.domain.commands import Place
+from tokeneconomizer.domain.commands import OpenTurn, Place, StartSession
 from tokeneconomizer.domain.ending import account_again, archive_silent
+from tokeneconomizer.domain.facts.proposed import shown_as_json
 from tokeneconomizer.domain.guard.envelope import with_envelope
 from tokeneconomizer.domain.handle import Rules, handle
 from tokeneconomizer.domain.microskills import NO_BLOCK, GivenBlock, Microskills, MicroskillsEvent
@@ -26,7 +27,7 @@ from tokeneconomizer.domain.session import Phase, Session
 from tokeneconomizer.domain.session_snapshot import SessionSnapshot
 from tokeneconomizer.domain.setup import Setup, policy_name
 from tokeneconomizer.domain.tool_prune import ToolPrune
-from tokeneconomizer.scheduler.prune_changes import PRUNE_EVENTS, PruneChange, catalog_fields
+from tokeneconomizer.scheduler.prune_changes import PRUNE_EVENTS, catalog_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,9 +38,12 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.commands import Delivery, HookCommand, SessionKey
     from tokeneconomizer.domain.decisions import Decision
     from tokeneconomizer.domain.digests import Hasher
+    from tokeneconomizer.domain.facts.proposer import Proposed
     from tokeneconomizer.domain.missed_calls import LoggedTurn
     from tokeneconomizer.domain.settings import Configuration
+    from tokeneconomizer.domain.setup import SideCall
     from tokeneconomizer.scheduler.envelopes import Envelopes
+    from tokeneconomizer.scheduler.prune_changes import PruneChange
     from tokeneconomizer.scheduler.store import EventStore
 
 SNAPSHOT_EVERY_EVENTS = 100
@@ -109,19 +113,22 @@ class Surroundings:
 
     Attributes:
         place_of: the repository and checkout of a working folder.
-        settled: the command with what the agent's own log says better than its hook; it is told the prompt of
-            the turn that is open, or an empty text.
+        settled: the command with what the agent's own log says better than its hook; it is told where the
+            open turn stands.
         hides_hints: whether a session's agent hides messages from its user.
         may_give_facts: whether an agent's sessions in a place are given facts.
         accounting: how the ended turns of a host are accounted.
+        keep_first_facts: told the host, the session and the facts that it was given at its start, or an empty
+            text, where its agent will ask for them again.
 
     """
 
     place_of: Callable[[str], Place]
-    settled: Callable[[HookCommand, str], HookCommand]
+    settled: Callable[[HookCommand, OpenTurn], HookCommand]
     hides_hints: Callable[[HookCommand], bool]
     may_give_facts: Callable[[str, Place], bool] = lambda _host, _place: False
     accounting: Callable[[str], Accounting | None] = lambda _host: None
+    keep_first_facts: Callable[[str, str, str], None] = lambda _host, _session, _text: None
 
 
 class _WholeOrForgotten:
@@ -180,7 +187,7 @@ class Application:
         with self._whole_or_forgotten(stream_id):
             outcome = handle(
                 session,
-                self._surroundings.settled(command, session.turn.prompt_id if session else ""),
+                self._surroundings.settled(command, _open_turn(session)),
                 delivery,
                 lambda: self._surroundings.place_of(command.cwd),
                 self._rules(command, session),
@@ -196,12 +203,15 @@ class Application:
             is_gated = any(isinstance(event, happened.GateFired) for event in outcome.session.pending_events)
             events = len(outcome.session.pending_events)
             self._store.save(outcome.session)
+        if isinstance(command.step, StartSession) and command.step.reassembles:
+            self._keep_first_facts(outcome.session)
         if is_gated:
             self._gated.append(stream_id)
         self._snapshot_when_due(outcome.session)
-        if command.offered:
+        # A sub-agent is given a choice of the tools.
+        if command.offered and not command.key.agent_id:
             place = Place(outcome.session.repository, outcome.session.checkout)
-            change = PruneChange("catalog_recorded", catalog_fields(command.offered))
+            change = catalog_recorded("", command.offered)
             self.prune_changed(command.key.host, place, [change], delivery.at)
         return Answer(outcome.decision, stream_id, said, events, outcome.dropped)
 
@@ -247,6 +257,8 @@ class Application:
                     reason=reason,
                 )
             self._store.save(session)
+        if any(event.topic == happened.FactsInjected.TOPIC for event in said):
+            self._keep_first_facts(session)
 
     def calls_missed(self, key: SessionKey, turn: LoggedTurn) -> int:
         """Store what an agent's log tells of a turn that is over and no hook did; return how many calls."""
@@ -291,6 +303,11 @@ class Application:
                 agent_version=agent_version,
             )
 
+    def side_call_made(self, host: str, call: SideCall, at: datetime) -> None:
+        """Store a call of our own through an agent, with what it cost."""
+        with self.setup(host, at) as setup:
+            setup.trigger_event(Setup.SideCallMade, timestamp=at, **asdict(call))
+
     def policies_seen(self, policies: Sequence[tuple[str, str, str, str]], at: datetime) -> int:
         """
         Store the configuration values that differ from what was last stored.
@@ -328,6 +345,24 @@ class Application:
         event = Microskills.FactPinned if pinned else Microskills.FactRetiredByUser
         self._learn(repository, event, at, fact_id=fact_id)
 
+    def facts_proposed(
+        self, repository: str, at: datetime, side_call_id: str, proposed: Sequence[Proposed]
+    ) -> None:
+        """Store the facts that a side call proposed."""
+        for one in proposed:
+            self._learn(
+                repository,
+                Microskills.FactProposed,
+                at,
+                fact_id=one.fact_id,
+                text=one.text,
+                side_call_id=side_call_id,
+                purpose=one.proposal.purpose.value,
+                command=one.proposal.command,
+                instead_of=one.proposal.instead_of,
+                shown=shown_as_json(one.shown),
+            )
+
     def identity_linked(self, repository: str, other: str, at: datetime) -> None:
         """Store that a repository is the same as one with another identity."""
         self._learn(repository, Microskills.IdentityLinked, at, other_repository=other)
@@ -355,6 +390,9 @@ class Application:
         """Return the policies last stored for a host, by `policy_name`."""
         setup = self._find(Setup, Setup.create_id(host))
         return {} if setup is None else dict(setup.policies)
+
+    def _keep_first_facts(self, session: Session) -> None:
+        self._surroundings.keep_first_facts(session.host, session.session_id, session.first_facts.text)
 
     def _setup(self, host: str, at: datetime) -> Setup:
         found = self._find(Setup, Setup.create_id(host))
@@ -406,3 +444,10 @@ class Application:
         with suppress(PersistenceError):
             self._store.snapshots.put([SessionSnapshot.of(session)])
         session.snapshot_version = session.version
+
+
+def _open_turn(session: Session | None) -> OpenTurn:
+    if session is None:
+        return OpenTurn()
+    window = session.turn.window
+    return OpenTurn(session.turn.prompt_id, window[-1].call_id if window else "")

@@ -23,19 +23,19 @@ from tokeneconomizer.scheduler.environment import shield
 
 shield()
 
-from apscheduler.schedulers.asyncio import AsyncIOScheduler  # noqa: E402 - after shield
-
-from tokeneconomizer.domain.errors import DaemonRunning, TokeneconomizerError  # noqa: E402
+from tokeneconomizer.domain.errors import DaemonRunning, TokeneconomizerError  # noqa: E402 - after shield
 from tokeneconomizer.projections import microskills  # noqa: E402
+from tokeneconomizer.projections.event_log import EventLog  # noqa: E402
 from tokeneconomizer.scheduler import control  # noqa: E402
 from tokeneconomizer.scheduler.building import build  # noqa: E402
-from tokeneconomizer.scheduler.due import may_end, read_clocks, silent_before  # noqa: E402
+from tokeneconomizer.scheduler.due import may_end, read_clocks, seconds_between, silent_before  # noqa: E402
 from tokeneconomizer.scheduler.fact_blocks import FactBlocks  # noqa: E402
 from tokeneconomizer.scheduler.folding import Folding  # noqa: E402
 from tokeneconomizer.scheduler.home import Home  # noqa: E402
 from tokeneconomizer.scheduler.judging import Judging  # noqa: E402
 from tokeneconomizer.scheduler.lock import ATTEMPTS, held  # noqa: E402
 from tokeneconomizer.scheduler.log import open_log  # noqa: E402
+from tokeneconomizer.scheduler.proposing import IDLE_S, Proposing  # noqa: E402
 from tokeneconomizer.scheduler.rebuilding import Rebuilding  # noqa: E402
 from tokeneconomizer.scheduler.server import Server, Speaker  # noqa: E402
 from tokeneconomizer.scheduler.side_calls import SideCalls  # noqa: E402
@@ -47,6 +47,7 @@ from tokeneconomizer.scheduler.store_trouble import (  # noqa: E402
     is_of_store,
 )
 from tokeneconomizer.scheduler.sweeping import PRUNE_COMMAND, Sweeping  # noqa: E402
+from tokeneconomizer.scheduler.timers import start_timer  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,6 +84,8 @@ class Work:
     rebuilding: Rebuilding
     sweeping: Sweeping
     judging: Judging
+    proposing: Proposing
+    events: EventLog
     facts: FactBlocks
     pruning: Sweeping
 
@@ -130,6 +133,15 @@ class Daemon:
                 lambda: datetime.now(UTC),
                 folding.soon,
             ),
+            proposing=Proposing(
+                parts.application,
+                parts.facts,
+                SideCalls(self._environments),
+                self._log,
+                lambda: datetime.now(UTC),
+                folding.soon,
+            ),
+            events=EventLog(self._home.events),
             sweeping=self._child(folding.soon),
             pruning=self._child(folding.soon, PRUNE_COMMAND),
         )
@@ -138,7 +150,7 @@ class Daemon:
         gc.collect()
         gc.freeze()
         server = await Server(self._speaker(work), self._log).listen()
-        timers = self._start_timers(work)
+        timers = start_timer(TICK_S, lambda: self._tick(work))
         work.folding.soon()
         self._log.info("daemon listens", version=self._version, pid=os.getpid())
         await self._stop.wait()
@@ -148,8 +160,10 @@ class Daemon:
         await work.rebuilding.close()
         await work.sweeping.close()
         await work.judging.close()
+        await work.proposing.close()
         await work.pruning.close()
         work.folding.close()
+        work.events.close()
         parts.store.close()
         self._home.socket.unlink(missing_ok=True)
         self._log.info("daemon stopped")
@@ -172,24 +186,6 @@ class Daemon:
             keep_environment=self._environments.__setitem__,
             after=after,
         )
-
-    def _start_timers(self, work: Work) -> AsyncIOScheduler:
-        timers = AsyncIOScheduler(timezone=UTC)
-        timers.add_job(
-            self._tick_in_loop,
-            "interval",
-            seconds=TICK_S,
-            args=(work,),
-            coalesce=True,
-            max_instances=1,
-            misfire_grace_time=None,
-        )
-        timers.start()
-        return timers
-
-    async def _tick_in_loop(self, work: Work) -> None:
-        """Tick where hooks are answered, too: whatever is no coroutine the timers run in a thread."""
-        self._tick(work)
 
     def _tick(self, work: Work) -> None:
         """Do what is due now and then; each part may fail without keeping the others."""
@@ -224,6 +220,8 @@ class Daemon:
             end = time.monotonic() + RENDERING_S_MAX
             if work.facts.keep_up(connection, datetime.now(UTC), lambda: time.monotonic() < end):
                 work.folding.soon()
+            if seconds_between(self._last_call, read_clocks()) >= IDLE_S:
+                work.proposing.start_if_due(connection, work.events)
 
     def _prune(self, work: Work) -> None:
         answers = work.folding.answers()
@@ -263,6 +261,7 @@ class Daemon:
             "store_problem": work.trouble.problem,
             "configuration_problem": work.parts.configuration.problem,
             "judge_problem": work.judging.problem,
+            "proposer_problem": work.proposing.problem,
             "agents_heard": sorted(self._environments),
         }
         return json.dumps(status).encode()

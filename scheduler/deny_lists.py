@@ -6,15 +6,15 @@ The record of a write is stored before the file is touched; one process at a tim
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from tokeneconomizer.domain.commands import Place as RepositoryPlace
+from tokeneconomizer.domain.commented_json import document_of
 from tokeneconomizer.domain.deny_list import (
     Circumstances,
     ListedName,
@@ -22,20 +22,31 @@ from tokeneconomizer.domain.deny_list import (
     SwitchedOff,
     Unlisted,
     member,
+    texts,
 )
-from tokeneconomizer.hosts.pruning import PI_USER_SETTINGS, TARGETS, TRUST, agent_file
-from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, PI
+from tokeneconomizer.hosts.pruning import (
+    OPENCODE_SECOND_FILE,
+    READ_WHERE_TRUSTED,
+    TARGETS,
+    pi_user_settings,
+)
+from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, OPENCODE, PI
+from tokeneconomizer.hosts.table import HOSTS
+from tokeneconomizer.scheduler import git_list
 from tokeneconomizer.scheduler.foreign_files import beginning_of
 from tokeneconomizer.scheduler.lock import held
-from tokeneconomizer.scheduler.places import common_git_folder, main_checkout, place_of
+from tokeneconomizer.scheduler.places import main_checkout, place_of
 from tokeneconomizer.scheduler.untool_record import Untooled, UntoolRecord
 from tokeneconomizer.writers.applied import Applied
 from tokeneconomizer.writers.edits import AddElement, AddMember, RemoveElement, SetMember
 from tokeneconomizer.writers.errors import Reason, WriteRefused
-from tokeneconomizer.writers.git_tracking import git_ignores
-from tokeneconomizer.writers.guarded_write import Surroundings, keep_no_record, restore, write_edits
-from tokeneconomizer.writers.guards import MAX_FILE_BYTES, Place
-from tokeneconomizer.writers.ignore_lines import PATTERNS, IgnoreLines
+from tokeneconomizer.writers.guarded_write import (
+    Surroundings,
+    look_no_more,
+    restore,
+    write_edits,
+)
+from tokeneconomizer.writers.guards import MAX_FILE_BYTES, Place, refusing_os_errors
 from tokeneconomizer.writers.strict_json import STRICT_JSON
 from tokeneconomizer.writers.toml import Toml
 
@@ -48,9 +59,6 @@ if TYPE_CHECKING:
     from tokeneconomizer.writers.edits import JSON, Edit
     from tokeneconomizer.writers.guarded_write import Format
 
-GIT_LIST = "info/exclude"
-"""In the git folder that all worktrees share."""
-
 
 @dataclass(frozen=True, slots=True)
 class Refused:
@@ -62,13 +70,27 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a write or of taking it back."""
+    """
+    What became of a write or of taking it back.
+
+    Attributes:
+        given_up: the names that are ours no more after taking back, also those that the user took away.
+        git_list_refused: why git's own list of ignored files was left as it was, though it had to be changed.
+
+    """
 
     written: bool
     file: str
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     refused: Refused | None = None
+    given_up: tuple[str, ...] = ()
+    git_list_refused: Refused | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """Return what the commands print."""
+        printed = ("written", "file", "added", "removed", "refused")
+        return {name: value for name, value in asdict(self).items() if name in printed}
 
 
 class DenyList:
@@ -112,67 +134,83 @@ class DenyList:
         """The checkout, and the repository that it belongs to."""
         return RepositoryPlace(self._identity(), str(self._checkout))
 
-    def apply(self, names: Sequence[str], *, allow_tracked: bool = False) -> Answer:
-        """Deny these names, as far as they are not denied yet."""
-        return self._answer(lambda: self._apply(list(dict.fromkeys(names)), allow_tracked=allow_tracked))
+    def apply(
+        self,
+        names: Sequence[str],
+        *,
+        allow_tracked: bool = False,
+        last_look: Callable[[], None] = look_no_more,
+    ) -> Answer:
+        """Deny these names, as far as they are not denied yet; the last look may still refuse."""
+        names = list(dict.fromkeys(names))
+        return self._answer(lambda: self._apply(names, last_look, allow_tracked=allow_tracked))
 
-    def restore(self) -> Answer:
+    def restore(self, last_look: Callable[[], None] = look_no_more) -> Answer:
         """Take back exactly what was written; what the user changed since is the user's."""
-        return self._answer(self._restore)
+        return self._answer(lambda: self._restore(last_look))
 
     def is_written(self) -> bool:
         """Return whether something was written and not taken back."""
         return self._record.get(str(self._checkout)) is not None
 
     def _answer(self, act: Callable[[], Answer]) -> Answer:
-        self._home.create()
+        with refusing_os_errors(self._home.root):
+            self._home.create()
         with held(self._home.prune_lock, attempts=None):
             try:
                 return act()
             except WriteRefused as refused:
-                return Answer(
-                    written=False, file=self.file, refused=Refused(str(refused.reason), refused.detail)
-                )
+                return Answer(written=False, file=self.file, refused=_refused(refused))
 
-    def _apply(self, names: list[str], *, allow_tracked: bool) -> Answer:
+    def _apply(self, names: Sequence[str], last_look: Callable[[], None], *, allow_tracked: bool) -> Answer:
         self._check_names(names)
         self._check_trust()
         circumstances = self._circumstances()
         before = self._record.get(str(self._checkout))
         added: list[str] = []
+        is_ours = not self._place.file.exists()
 
         def choose(document: dict[str, JSON]) -> list[Edit]:
             denials = self._target.denials(document, names, circumstances)
             added[:] = [denial.name for denial in denials]
             edits = _edits(denials, document)
             # Else the agent changes what we made, and nothing can be taken back byte for byte.
-            begins = self._target.begins.items() if edits and not document else ()
+            begins = self._target.begins.items() if edits and is_ours else ()
             return [*(AddMember((name,), value) for name, value in begins), *edits]
 
         def keep(applied: Applied) -> None:
             self._keep(before, added, applied, allow_tracked=allow_tracked)
 
-        surroundings = Surroundings(allow_tracked=allow_tracked, record=keep)
+        surroundings = Surroundings(allow_tracked=allow_tracked, record=keep, last_look=last_look)
         try:
             outcome = write_edits(self._place, choose, self._form, surroundings)
         except WriteRefused:
             self._keep_as_before(before)
             raise
-        if outcome.applied is not None and outcome.applied.created_file:
-            self._hide_from_git()
-        return Answer(outcome.written, self.file, added=tuple(added) if outcome.written else ())
+        if not outcome.written:
+            return Answer(written=False, file=self.file)
+        is_new = outcome.applied is not None and outcome.applied.created_file
+        kept_open = self._change_git_list(lambda: self._hide_from_git(outcome.file)) if is_new else None
+        return Answer(written=True, file=self.file, added=tuple(added), git_list_refused=kept_open)
 
-    def _restore(self) -> Answer:
+    def _restore(self, last_look: Callable[[], None]) -> Answer:
         untooled = self._record.get(str(self._checkout))
         if untooled is None:
             return Answer(written=False, file=self.file)
-        surroundings = Surroundings(allow_tracked=untooled.allow_tracked)
+        surroundings = Surroundings(allow_tracked=untooled.allow_tracked, last_look=last_look)
         before = self.in_force(untooled.names)
         outcome = restore(self._place, Applied.from_json(untooled.applied), self._form, surroundings)
-        self._show_to_git(untooled)
-        self._record.drop(str(self._checkout))
+        kept_hidden = self._change_git_list(lambda: self._show_to_git(untooled))
+        self._drop()
         left = set(self.in_force(untooled.names))
-        return Answer(outcome.written, self.file, removed=tuple(name for name in before if name not in left))
+        removed = tuple(name for name in before if name not in left)
+        return Answer(
+            outcome.written,
+            self.file,
+            removed=removed,
+            given_up=tuple(untooled.names),
+            git_list_refused=kept_hidden,
+        )
 
     def _check_names(self, names: Sequence[str]) -> None:
         unknown = [name for name in names if self._target.closed and name not in self._target.closed]
@@ -182,24 +220,27 @@ class DenyList:
             raise WriteRefused(Reason.UNKNOWN_NAME, message)
 
     def _check_trust(self) -> None:
-        if self.host not in TRUST:
+        if self.host not in READ_WHERE_TRUSTED:
             return
-        name, is_trusted = TRUST[self.host]
-        file = agent_file(self.host, self._homes, name)
+        agent = HOSTS[self.host]
+        file = agent.trust_file(self._homes)
         folders = {str(self._checkout), str(main_checkout(self._checkout))}
-        if not is_trusted(beginning_of(file, MAX_FILE_BYTES), folders):
+        if not agent.trusts(beginning_of(file, MAX_FILE_BYTES), folders):
             message = f"{file} does not trust {self._checkout}, so that the agent would not read its settings"
             raise WriteRefused(Reason.UNTRUSTED, message)
 
     def _circumstances(self) -> Circumstances:
+        """Look at what else rules over the agent's tools here."""
         inherited: Path | None = None
         if self.host == PI:
-            inherited = agent_file(PI, self._homes, PI_USER_SETTINGS)
+            inherited = pi_user_settings(self._homes)
         elif self.host == CLAUDE_CODE and main_checkout(self._checkout) != self._checkout:
             inherited = main_checkout(self._checkout) / self._target.file
+        elif self.host == OPENCODE:
+            inherited = self._checkout / OPENCODE_SECOND_FILE
         if inherited is None:
             return Circumstances(self._version)
-        return Circumstances(self._version, _json_object(beginning_of(inherited, MAX_FILE_BYTES)))
+        return Circumstances(self._version, document_of(beginning_of(inherited, MAX_FILE_BYTES)))
 
     def in_force(self, names: Sequence[str]) -> list[str]:
         """Return the names for which nothing is left to write; none where the file cannot be read."""
@@ -221,41 +262,48 @@ class DenyList:
 
     def _keep_as_before(self, before: Untooled | None) -> None:
         if before is None:
-            self._record.drop(str(self._checkout))
+            self._drop()
         else:
             self._put(before)
 
     def _put(self, untooled: Untooled) -> None:
-        self._record.put(self._identity(), str(self._checkout), untooled)
+        with refusing_os_errors(self._home.root):
+            self._record.put(self._identity(), str(self._checkout), untooled)
+
+    def _drop(self) -> None:
+        with refusing_os_errors(self._home.root):
+            self._record.drop(str(self._checkout))
 
     def _identity(self) -> str:
         return place_of(str(self._checkout), str(self._homes.home)).repository
 
-    def _git_list(self) -> Place | None:
-        common = common_git_folder(Path(place_of(str(self._checkout), str(self._homes.home)).checkout))
-        return None if common is None else Place(common, common / GIT_LIST)
+    def _change_git_list(self, change: Callable[[], None]) -> Refused | None:
+        """Return why it cannot be done, which is no reason to stop."""
+        try:
+            change()
+        except WriteRefused as refused:
+            return _refused(refused)
+        return None
 
-    def _hide_from_git(self) -> None:
-        """Keep a file that we made out of git's sight; that it cannot be done is no reason to stop."""
-        place = self._git_list()
+    def _hide_from_git(self, file: Path) -> None:
         untooled = self._record.get(str(self._checkout))
-        if place is None or untooled is None or git_ignores(self._place.file):
-            return
-        top = place_of(str(self._checkout), str(self._homes.home)).checkout
-        pattern = f"/{self._place.file.relative_to(top).as_posix()}"
-
-        def keep(applied: Applied) -> None:
-            self._put(msgspec.structs.replace(untooled, exclude=applied.to_json()))
-
-        with suppress(WriteRefused):
-            write_edits(place, [AddElement(PATTERNS, pattern)], IgnoreLines(), _in_git(keep))
+        if untooled is not None:
+            git_list.hide(
+                file,
+                self._top(),
+                lambda applied: self._put(msgspec.structs.replace(untooled, exclude=applied.to_json())),
+            )
 
     def _show_to_git(self, untooled: Untooled) -> None:
-        place = self._git_list()
-        if place is None or not untooled.exclude:
-            return
-        with suppress(WriteRefused):
-            restore(place, Applied.from_json(untooled.exclude), IgnoreLines(), _in_git())
+        if untooled.exclude:
+            git_list.show(self._top(), Applied.from_json(untooled.exclude))
+
+    def _top(self) -> Path:
+        return Path(place_of(str(self._checkout), str(self._homes.home)).checkout)
+
+
+def _refused(refused: WriteRefused) -> Refused:
+    return Refused(str(refused.reason), refused.detail)
 
 
 def _format_of(host: str, target: DenyTarget) -> Format:
@@ -271,22 +319,10 @@ def _edits(denials: Sequence[Denial], document: Document) -> list[Edit]:
             case SwitchedOff(_, path):
                 edits.append(AddMember(path, value=False))
             case Unlisted(name, path):
-                edits.append(RemoveElement(path, name))
+                # It may stand there more than once.
+                edits += [RemoveElement(path, name)] * texts(member(document, path)).count(name)
             case ShorterList(_, path, rest):
                 # Each of them holds the whole list.
                 kind = AddMember if member(document, path) is None else SetMember
                 edits = [kind(path, list(rest))]
     return edits
-
-
-def _json_object(data: bytes) -> Document | None:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _in_git(record: Callable[[Applied], None] = keep_no_record) -> Surroundings:
-    """Git tracks nothing of its own folder."""
-    return Surroundings(is_tracked=lambda _file: False, record=record)

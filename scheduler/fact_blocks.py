@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.commands import Place
 from tokeneconomizer.domain.facts.block import RULES_VERSION, evidence_of, lines_of, text_of, within_limit
-from tokeneconomizer.domain.facts.life import facts_of
 from tokeneconomizer.domain.facts.standing import still_holds
 from tokeneconomizer.domain.identity import safe_folder_name
 from tokeneconomizer.hosts.table import HOSTS
@@ -38,7 +37,7 @@ CHECKOUTS_MAX = 20
 
 
 def block_lines(
-    connection: sqlite3.Connection, repository: str, characters_max: int, checkout: str | None = None
+    connection: sqlite3.Connection, repository: str, policy: FactPolicy, checkout: str | None = None
 ) -> list[Line]:
     """
     Return what a repository's next block would say.
@@ -46,16 +45,15 @@ def block_lines(
     Args:
         connection: of the view `microskills`.
         repository: its identity.
-        characters_max: how long the block may be.
+        policy: how long the block may be, and whether it holds what was proposed.
         checkout: whose files are looked at; without one, the newest that is still there.
 
     """
-    facts = facts_of(queries.sessions_of(connection, repository), queries.wishes_of(connection, repository))
+    facts = queries.facts_in(connection, repository, with_proposals=policy.takes_proposals(repository))
     checkouts = [checkout] if checkout else queries.checkouts_of(connection, repository)[:CHECKOUTS_MAX]
     read = reader_of(checkouts)
-    return within_limit(
-        lines_of(facts, (lambda fact: still_holds(fact, read)) if read else lambda _: True), characters_max
-    )
+    lines = lines_of(facts, (lambda fact: still_holds(fact, read)) if read else lambda _: True)
+    return within_limit(lines, policy.block_characters(repository))
 
 
 class FactBlocks:
@@ -111,7 +109,7 @@ class FactBlocks:
     def _render(self, connection: sqlite3.Connection, repository: str, position: int, now: datetime) -> None:
         for other in queries.moved_from(connection, repository):
             self._application.identity_linked(repository, other, now)
-        lines = block_lines(connection, repository, self._policy.block_characters(repository))
+        lines = block_lines(connection, repository, self._policy)
         text = text_of(lines)
         if text != queries.block_of(connection, repository).text:
             self._application.block_rendered(

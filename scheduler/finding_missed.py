@@ -11,9 +11,10 @@ from tokeneconomizer.domain.accounting.snapshot import Kind
 from tokeneconomizer.domain.accounting.told import NOTHING_TOLD
 from tokeneconomizer.domain.call_ruling import rule_on
 from tokeneconomizer.domain.commands import ReturnCalls, SubmitPrompt
-from tokeneconomizer.domain.digests import digest_call, stored_call_id
+from tokeneconomizer.domain.digests import CallStatus, digest_call, stored_call_id
 from tokeneconomizer.domain.missed_calls import MissedCall
 from tokeneconomizer.domain.session import Session
+from tokeneconomizer.hosts.recognise import COPILOT
 from tokeneconomizer.projections.event_rows import EventRow
 from tokeneconomizer.scheduler.control import MissedCalls
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.digests import Call
     from tokeneconomizer.scheduler.import_turns import Turn
     from tokeneconomizer.scheduler.importing import Ground
+
+
+HOOKS_WITHOUT_CALL_IDS = frozenset({COPILOT})
+"""Their calls are stored under ids that no log has; they tell every call that ran, and no other."""
 
 
 class MissedCallsOfTurn:
@@ -69,7 +74,7 @@ class MissedCallsOfTurn:
             self._digested(number, call)
             for number, step in enumerate(steps, start=1)
             for call in step.calls
-            if stored_call_id(call) not in returned
+            if stored_call_id(call) not in returned and not _has_a_hook(turn, call)
         ]
 
     def _digested(self, step: int, call: Call) -> MissedCall:
@@ -78,6 +83,10 @@ class MissedCallsOfTurn:
         return MissedCall(
             step, digest_call(call, ground.hasher, ground.user_home, is_red=ruling.is_red), ruling
         )
+
+
+def _has_a_hook(turn: Turn, call: Call) -> bool:
+    return turn.key.host in HOOKS_WITHOUT_CALL_IDS and call.status is not CallStatus.NEVER_RAN
 
 
 class _Opened(NamedTuple):

@@ -108,9 +108,13 @@ class Folding:
         """Give what a view's queries run on, or None while it is behind the events or cannot be used."""
         try:
             view = self._up_to_date(projection)
-            if view is None:
-                yield None
-                return
+        except ViewUnusable as error:
+            self._tell("view not asked", projection, error)
+            view = None
+        if view is None:
+            yield None
+            return
+        try:
             with said_in_words(view.path, view.projection):
                 yield view.connection()
         except ViewUnusable as error:

@@ -15,6 +15,7 @@ from uuid import uuid4
 from tokeneconomizer.domain.errors import SideCallFailed
 from tokeneconomizer.domain.guard.judge import INSTRUCTIONS, PURPOSE, verdict_from
 from tokeneconomizer.domain.judging import ask, case_of, give_verdict
+from tokeneconomizer.domain.setup import SideCall
 from tokeneconomizer.hosts.side_call import Question
 
 if TYPE_CHECKING:
@@ -129,17 +130,14 @@ class Judging:
         return asked_today < int(str(value("guard.judge_calls_per_day")))
 
     def _store_cost(self, case: Case, side_call_id: str, answer: Answer | None) -> None:
-        now = self._now()
-        with self._application.setup(case.host, now) as setup:
-            setup.trigger_event(
-                setup.SideCallMade,
-                timestamp=now,
-                side_call_id=side_call_id,
-                purpose=PURPOSE,
-                model="" if answer is None else answer.model,
-                sent_characters=len(INSTRUCTIONS) + len(case.digest),
-                cost_usd=None if answer is None else answer.cost_usd,
-            )
+        call = SideCall(
+            side_call_id,
+            PURPOSE,
+            model="" if answer is None else answer.model,
+            sent_characters=len(INSTRUCTIONS) + len(case.digest),
+            cost_usd=None if answer is None else answer.cost_usd,
+        )
+        self._application.side_call_made(case.host, call, self._now())
 
     def _store_verdict(self, stream_id: UUID, case: Case, side_call_id: str, answer: Answer) -> None:
         verdict = verdict_from(answer.text)

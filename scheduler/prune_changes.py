@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from tokeneconomizer.domain.deny_list import GIT_LIST
+from tokeneconomizer.domain.labels import label
 from tokeneconomizer.domain.prune_evidence import catalog_to_json
 from tokeneconomizer.domain.redaction import scrub
 from tokeneconomizer.domain.tool_prune import ToolPrune
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
     from tokeneconomizer.domain.commands import Place
     from tokeneconomizer.domain.prune_evidence import OfferedTool
     from tokeneconomizer.domain.tool_prune import ToolPruneEvent
-    from tokeneconomizer.scheduler.deny_lists import Answer, DenyList
+    from tokeneconomizer.scheduler.deny_lists import Answer, DenyList, Refused
 
 PRUNE_CHANGED = "prune_changed"
 
@@ -32,6 +36,9 @@ PRUNE_EVENTS: dict[str, type[ToolPruneEvent]] = {
     "restored": ToolPrune.DenyListRestored,
 }
 
+
+TOOLS_MAX = 1_000
+"""An agent offers some dozens; with all its servers' tools some hundreds."""
 
 Field: TypeAlias = str | int | bool | list[str] | None
 
@@ -66,9 +73,13 @@ class PruneChanged(msgspec.Struct):
     name: str = PRUNE_CHANGED
 
 
-def catalog_fields(tools: Iterable[OfferedTool], agent_version: str = "") -> dict[str, Field]:
-    """Return the fields of a `catalog_recorded`."""
-    return {"agent_version": agent_version[:AGENT_VERSION_CHARACTERS_MAX], "catalog": catalog_to_json(tools)}
+def catalog_recorded(agent_version: str, tools: Iterable[OfferedTool]) -> PruneChange:
+    """Return that the agent offers these tools here."""
+    bounded = [
+        replace(tool, name=label(tool.name), server=label(tool.server)) for tool in islice(tools, TOOLS_MAX)
+    ]
+    fields: dict[str, Field] = {"agent_version": label(agent_version), "catalog": catalog_to_json(bounded)}
+    return PruneChange("catalog_recorded", fields)
 
 
 def proposed(names: Sequence[str], evidence: str, limits: str) -> PruneChange:
@@ -91,22 +102,32 @@ def changes_of_writing(
 ) -> list[PruneChange]:
     """Return what a write comes to; nothing where nothing had to be changed."""
     if answer.refused is not None:
-        # The file is named beside it, and a path of the user's need not be told.
-        detail = answer.refused.detail.replace(f"{deny_list.place.checkout}/", "")
-        reason = answer.refused.reason
-        return [_change("refused", deny_list, names, reason=reason, detail=scrub(detail))]
+        return [_refusal(deny_list, deny_list.name, names, answer.refused)]
     if not answer.written:
         return []
-    return [_change("written", deny_list, answer.added, overridden=overridden, idle_ms=idle_ms)]
+    written = _change("written", deny_list, answer.added, overridden=overridden, idle_ms=idle_ms)
+    return [written, *_git_list_refused(deny_list, answer)]
 
 
 def changes_of_restoring(deny_list: DenyList, answer: Answer) -> list[PruneChange]:
     """Return what taking back comes to."""
     if answer.refused is not None:
         return changes_of_writing(deny_list, answer, [], overridden=True)
-    if not answer.written:
+    taken_back = [restored(deny_list, answer.given_up)] if answer.given_up else []
+    return [*taken_back, *_git_list_refused(deny_list, answer)]
+
+
+def _git_list_refused(deny_list: DenyList, answer: Answer) -> list[PruneChange]:
+    if answer.git_list_refused is None:
         return []
-    return [restored(deny_list, answer.removed)]
+    return [_refusal(deny_list, GIT_LIST, [], answer.git_list_refused)]
+
+
+def _refusal(deny_list: DenyList, file: str, names: Sequence[str], refused: Refused) -> PruneChange:
+    # The file is named beside it, and a path of the user's need not be told.
+    detail = refused.detail.replace(f"{deny_list.place.checkout}/", "")
+    fields: dict[str, Field] = {"reason": refused.reason, "detail": scrub(detail)}
+    return PruneChange("refused", {"names": list(names), "file": file, **fields})
 
 
 def _change(kind: str, deny_list: DenyList, names: Sequence[str], **more: Field) -> PruneChange:

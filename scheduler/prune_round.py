@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.commands import Place
 from tokeneconomizer.domain.errors import DaemonRunning, TokeneconomizerError
-from tokeneconomizer.domain.prune_evidence import PruneLimits, Verdict, evidence_to_json
+from tokeneconomizer.domain.prune_evidence import (
+    PruneLimits,
+    Verdict,
+    catalog_to_json,
+    evidence_to_json,
+    wait_s,
+)
 from tokeneconomizer.domain.settings import Configuration
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.projections import prune_evidence
@@ -24,6 +30,7 @@ from tokeneconomizer.projections.switch import open_view
 from tokeneconomizer.scheduler import configuration
 from tokeneconomizer.scheduler.agent_versions import version_of
 from tokeneconomizer.scheduler.child import EXIT_BUSY, EXIT_FAILED, LOWEST_PRIORITY
+from tokeneconomizer.scheduler.configured_servers import configured_servers
 from tokeneconomizer.scheduler.deny_lists import DenyList
 from tokeneconomizer.scheduler.due import read_clocks
 from tokeneconomizer.scheduler.home import Home
@@ -31,6 +38,7 @@ from tokeneconomizer.scheduler.idleness import Idleness
 from tokeneconomizer.scheduler.lock import held
 from tokeneconomizer.scheduler.log_places import LogPlaces
 from tokeneconomizer.scheduler.prune_changes import (
+    catalog_recorded,
     changes_of_restoring,
     changes_of_writing,
     pended,
@@ -40,6 +48,7 @@ from tokeneconomizer.scheduler.prune_changes import (
 )
 from tokeneconomizer.scheduler.prune_state import PruneState
 from tokeneconomizer.scheduler.sending import Sending
+from tokeneconomizer.writers.errors import Reason, WriteRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +58,8 @@ if TYPE_CHECKING:
     from tokeneconomizer.scheduler.due import Reading
     from tokeneconomizer.scheduler.prune_changes import PruneChange
     from tokeneconomizer.scheduler.prune_state import Checkout
+
+NO_CATALOG = catalog_to_json(())
 
 IDLE_NAME = "idle.msgpack"
 
@@ -129,9 +140,21 @@ class PruneRound:
 
     def propose(self) -> None:
         """Propose what is unused now, and in `auto` approve it."""
+        self.read_configured()
         for checkout in self._checkouts():
             if checkout.mode != "off":
                 self._store(checkout, self._proposal(checkout))
+
+    def read_configured(self) -> None:
+        """Take up the servers of agents that tell no tools."""
+        self._view.catch_up(self._log)
+        connection, homes = self._view.connection(), self._ground.homes
+        known = {(line.host, line.checkout): line.catalog for line in prune_evidence.lists(connection)}
+        for host, repository, path in prune_evidence.checkouts(connection):
+            tools = configured_servers(host, Path(path), homes) if Path(path).is_dir() else None
+            if tools is not None and catalog_to_json(tools) != known.get((host, path), NO_CATALOG):
+                change = catalog_recorded("", tools)
+                self._ask(request_of(host, Place(repository, path), [change]))
 
     def _checkouts(self) -> list[Checkout]:
         self._view.catch_up(self._log)
@@ -178,10 +201,9 @@ class PruneRound:
         return DenyList(ground.home, ground.homes, host, Path(checkout.path), version_of(host))
 
     def _wait_s(self, checkout: Checkout) -> float:
-        minutes = self._ground.in_force.get(
-            "prune.idle_minutes", host=checkout.host, repository=checkout.repository
-        )
-        return int(minutes) * 60.0
+        about = {"host": checkout.host, "repository": checkout.repository}
+        cached_s = prune_evidence.longest_cached_s(self._view.connection(), **about)
+        return wait_s(int(self._ground.in_force.get("prune.idle_minutes", **about)), cached_s)
 
     def _idle_s(self, checkout: Checkout) -> float:
         return self._idleness.seconds(checkout.repository, self._ground.clocks())
@@ -192,20 +214,22 @@ class PruneRound:
             # What was used since is none of it any more.
             unused = {one.unit.name for one in checkout.judged if one.verdict is Verdict.UNUSED}
             names = [name for name in names if name in unused]
-        if self._idle_s(checkout) < self._wait_s(checkout):
-            return
-        answer = deny_list.apply(names)
+        answer = deny_list.apply(names, last_look=lambda: self._look_again(checkout))
         if answer.refused is not None and line.refusal == answer.refused.reason:
             return
         changes = changes_of_writing(deny_list, answer, names, overridden=False, idle_ms=idle_ms)
         # Where the file says it all already, nothing is left to wait for.
         self._store(checkout, changes or [proposed([], "{}", "{}")])
 
+    def _look_again(self, checkout: Checkout) -> None:
+        """Refuse what was due a moment ago, if something happened since."""
+        if self._idle_s(checkout) < self._wait_s(checkout):
+            message = f"{checkout.path}: something happened here right before the file was to be changed"
+            raise WriteRefused(Reason.ACTIVE, message)
+
     def _take_back(self, checkout: Checkout, deny_list: DenyList, line: ListLine) -> None:
         """Take back what was asked for since it was denied; the rest is written again at once."""
-        if self._idle_s(checkout) < self._wait_s(checkout):
-            return
-        answer = deny_list.restore()
+        answer = deny_list.restore(last_look=lambda: self._look_again(checkout))
         if answer.refused is not None:
             if line.refusal != answer.refused.reason:
                 self._store(checkout, changes_of_restoring(deny_list, answer))

@@ -175,8 +175,8 @@ def _units(host: str, tools: Iterable[OfferedTool]) -> list[Unit]:
 def _unit(target: DenyTarget, name: str, tools: list[OfferedTool]) -> Unit:
     loaded = [tool for tool in tools if tool.loaded]
     sizes = [tool.characters for tool in loaded if tool.characters is not None]
-    is_assumed = any(tool.assumed for tool in tools) or not sizes
     characters = sum(sizes) if sizes else target.assumed.get(name)
+    is_assumed = characters is not None and (any(tool.assumed for tool in tools) or not sizes)
     protected = None
     if name in target.core:
         protected = Verdict.CORE

@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.errors import SideCallFailed
 from tokeneconomizer.hosts.claude_code import side_call as claude_code
+from tokeneconomizer.hosts.codex import side_call as codex
+from tokeneconomizer.hosts.copilot import side_call as copilot
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.hosts.opencode import side_call as opencode
 from tokeneconomizer.hosts.pi import side_call as pi
-from tokeneconomizer.hosts.recognise import CLAUDE_CODE, OPENCODE, PI
+from tokeneconomizer.hosts.recognise import CLAUDE_CODE, CODEX, COPILOT, OPENCODE, PI
 from tokeneconomizer.hosts.side_call import MARK, Answer
 from tokeneconomizer.scheduler.child import LOWEST_PRIORITY
 
@@ -31,7 +33,13 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.hosts.side_call import CommandLine, Leftovers, Question, SideCaller
 
-CALLERS: Mapping[str, SideCaller] = {CLAUDE_CODE: claude_code, OPENCODE: opencode, PI: pi}
+CALLERS: Mapping[str, SideCaller] = {
+    CLAUDE_CODE: claude_code,
+    CODEX: codex,
+    COPILOT: copilot,
+    PI: pi,
+    OPENCODE: opencode,
+}
 """The agents that can be asked, by name."""
 
 SIDE_CALL_S_MAX = 60.0
@@ -88,14 +96,14 @@ class SideCalls:
         """
         caller, environment = self._callers.get(host), self._environments.get(host)
         if caller is None:
-            message = f"{host} cannot be asked by this version: switch the judge off for it"
+            message = f"{host} cannot be asked by this version: switch off for it what asks"
             raise SideCallFailed(message)
         if environment is None:
             message = (
                 f"no session of {host} has started since the daemon did: the next one brings its environment"
             )
             raise SideCallFailed(message)
-        line = caller.command_line(question)
+        line = caller.command_line(replace(question, homes=_homes(environment)))
         program = shutil.which(line.program, path=environment.get("PATH", os.defpath))
         if program is None:
             message = f"`{line.program}` is not in the PATH that {host}'s hooks have: install it there"
@@ -116,7 +124,9 @@ class SideCalls:
             try:
                 await self._run(call, folder, output, self._seconds_max)
             finally:
-                await self._remove(caller.leftovers(call.line, bytes(output), _homes(call)), call, folder)
+                await self._remove(
+                    caller.leftovers(call.line, bytes(output), _homes(call.environment)), call, folder
+                )
         answer = caller.answer_in(bytes(output))
         if answer is None:
             message = f"`{call.line.program}` printed no answer: see whether it works in a terminal"
@@ -202,8 +212,8 @@ def _tell(transport: asyncio.SubprocessTransport, text: bytes) -> None:
         stdin.close()
 
 
-def _homes(call: Ready) -> AgentHomes:
-    return AgentHomes(Path(call.environment.get("HOME") or Path.home()), call.environment)
+def _homes(environment: Mapping[str, str]) -> AgentHomes:
+    return AgentHomes(Path(environment.get("HOME") or Path.home()), environment)
 
 
 def _fill(folder: str, files: Mapping[str, bytes]) -> None:

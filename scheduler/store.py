@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["APPLICATION_ID", "STORE_SCHEMA", "ChainedRecorder", "EventStore", "chain_link"]
 
-STORE_SCHEMA = 2
+STORE_SCHEMA = 3
 """Raised with every new event class, class version or table; an older program refuses a newer store."""
 
 APPLICATION_ID = 0x746B6563

@@ -1,7 +1,9 @@
 """Folders that are held open, so that nothing which takes their place on the path is ever written to."""
 
+import errno
 import os
 import stat
+import sys
 from typing import Final, Self
 
 _OPENING: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -53,8 +55,24 @@ class Folder:
             return file.read(size), status
 
     def may_be_written(self) -> bool:
-        """Tell whether entries may be made and removed in it."""
-        return os.access(".", os.W_OK | os.X_OK, dir_fd=self.descriptor)
+        """Tell whether entries may be made and removed in it; root, too, respects the mark of its folder."""
+        status = os.fstat(self.descriptor)
+        is_marked_read_only = status.st_uid == os.geteuid() and not status.st_mode & stat.S_IWUSR
+        return not is_marked_read_only and os.access(".", os.W_OK | os.X_OK, dir_fd=self.descriptor)
+
+    def attributes(self, name: str) -> dict[str, bytes]:
+        """Give what is attached to a file, such as further rights; nothing where nothing can be."""
+        if sys.platform != "linux":
+            return {}
+        file = os.open(name, _READING, dir_fd=self.descriptor)
+        try:
+            return {attribute: os.getxattr(file, attribute) for attribute in os.listxattr(file)}
+        except OSError as error:
+            if error.errno == errno.ENOTSUP:
+                return {}
+            raise
+        finally:
+            os.close(file)
 
     def identity(self) -> tuple[int, int]:
         """Give what tells this folder from any other."""

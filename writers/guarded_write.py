@@ -59,6 +59,10 @@ class Format(Protocol):
         """Tell whether nothing of anybody's is left in the text, so that the file may go."""
 
 
+def look_no_more() -> None:
+    """Stand in for a last look."""
+
+
 def keep_no_record(_applied: Applied) -> None:
     """Stand in for a store."""
 
@@ -71,6 +75,8 @@ class Surroundings:
     allow_tracked: bool = False
     record: Callable[[Applied], None] = keep_no_record
     """Stores the record before the file is touched, so that a kill cannot part the two."""
+    last_look: Callable[[], None] = look_no_more
+    """Comes right before the file is touched, and may still refuse."""
     disk: Disk = REAL_DISK
 
 
@@ -143,6 +149,7 @@ def _one_attempt(
         surroundings.record(plan.applied)
     checkpoint("recorded")
     if plan.data != found.data:
+        surroundings.last_look()
         _replace(place, root, found, plan.data, surroundings.disk)
     _remove_folders(place, root, found.path, plan.folders_to_remove)
     checkpoint("folder_synced")
@@ -234,7 +241,7 @@ def _replace(place: Place, root: Folder, found: Found, data: bytes | None, disk:
             if found.status is None:
                 put(folder, found.path.name, data, Rights(NEW_FILE_MODE), disk, None)
             else:
-                put(folder, found.path.name, data, Rights.like(found.status), disk, is_read)
+                put(folder, found.path.name, data, Rights.like(found.status, found.attributes), disk, is_read)
         except BaseException:
             _remove_empty(made)
             raise

@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ MAX_LINKS: Final = 40
 MAX_FILE_BYTES: Final = 4 * 1024 * 1024
 """A settings file has a few thousand."""
 
-_OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _WRONG_KIND: Final = frozenset({errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO})
 
 
@@ -50,6 +50,8 @@ class Found:
     """Folders that must be made in it first, the outermost first."""
     data: bytes | None = None
     status: os.stat_result | None = None
+    attributes: Mapping[str, bytes] = field(default_factory=dict)
+    """What the file has attached beside its mode."""
 
     def same_as(self, other: "Found") -> bool:
         """Tell whether nobody touched the file between two looks."""
@@ -110,18 +112,20 @@ def _look(place: Place, root: Folder, opened: ExitStack) -> Found:
     while folders and folder.status(folders[0]) is not None:
         folder = opened.enter_context(_open_folder(folder, folders.pop(0), path))
     if not folder.may_be_written():
-        message = f"{path}: its folder cannot be written to"
+        message = f"{path}: its folder is marked as read-only, or not ours to write to"
         raise WriteRefused(Reason.NOT_WRITABLE, message)
     status = None if folders else folder.status(name)
     if status is None:
         return Found(path, folder, tuple(folders))
     _check_file(path, status)
     try:
+        attributes = folder.attributes(name)
+        # Last, so that little time is left for a change that is not seen.
         data, status = folder.read(name, MAX_FILE_BYTES + 1)
     except FileNotFoundError as error:
         raise ChangedMeanwhile from error
     _check_file(path, status)
-    return Found(path, folder, (), data, status)
+    return Found(path, folder, (), data, status, attributes)
 
 
 def _open_folder(folder: Folder, name: str, path: Path) -> Folder:

@@ -1,6 +1,8 @@
 """The format of `.git/info/exclude`: patterns, one a line."""
 
+import re
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Final
 
 from tokeneconomizer.writers.edits import AddElement, Document, Edit, RemoveElement, RemoveEmpty
@@ -9,6 +11,14 @@ from tokeneconomizer.writers.splices import Splice
 
 PATTERNS: Final = ("patterns",)
 """The path of the one list in the document."""
+
+
+_WILD: Final = re.compile(r"[\\*?\[]")
+
+
+def pattern_of(file: PurePath) -> str:
+    """Give the pattern for one file, by its way from the top of the checkout."""
+    return "/" + _WILD.sub(lambda sign: f"\\{sign.group()}", file.as_posix())
 
 
 class IgnoreLines:

@@ -1,17 +1,17 @@
 """
 The format of Codex's configuration: lines are put in and taken out, all else keeps its bytes.
 
-What is written is always one whole line, so that taking the lines away gives the first bytes back. Where it
-goes is tried rather than parsed: Python's `tomllib` reads the text up to a line, or without it, and tells.
+What is written is always whole lines, a table's at the end, so that taking them away gives the first bytes
+back. Where they go is tried, not parsed: `tomllib` reads the text up to a line, or without it, and tells.
 Dumping with `tomlkit` would move tables and change line ends; it renders keys and values here, and takes a
 member out of the few forms that hold no line of their own.
 """
 
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, time
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -31,28 +31,19 @@ from tokeneconomizer.writers.edits import (
 from tokeneconomizer.writers.errors import Reason, WriteRefused
 from tokeneconomizer.writers.json_spans import BYTE_ORDER_MARK, body_start
 from tokeneconomizer.writers.splices import Splice
+from tokeneconomizer.writers.toml_lines import (
+    Line,
+    block_of,
+    header_of,
+    line_break_before,
+    line_break_of,
+    lines_of,
+    root_end,
+    value_of,
+)
 
 _TIME_KEY: Final = "\0time"
 """Marks a time among JSON values: in a list, as an object would pass for a table that takes members."""
-
-
-class _Line(NamedTuple):
-    """A line with its end, and where it starts."""
-
-    start: int
-    text: str
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.text)
-
-    @property
-    def is_blank(self) -> bool:
-        return not self.text.strip()
-
-    @property
-    def is_comment(self) -> bool:
-        return self.text.lstrip(" \t").startswith("#")
 
 
 class Toml:
@@ -93,7 +84,16 @@ class Toml:
             if splice is not None:
                 splices.append(splice)
                 text = splice.make(text)
+                self._check_readable(text, edit)
         return tuple(splices)
+
+    def _check_readable(self, text: str, edit: Edit) -> None:
+        """Refuse an edit that spoils the text, rather than blame the text at the next one."""
+        try:
+            self.parse(text)
+        except WriteRefused as refused:
+            message = f"{'.'.join(edit.path)} has no place there that its agent could read"
+            raise WriteRefused(Reason.UNPROVEN_EDIT, message) from refused
 
     def proves(self, value: Document, wanted: Document, edits: Sequence[Edit]) -> bool:
         """Compare; tables on the way to an edit are there or not as their last key is."""
@@ -119,10 +119,12 @@ class Toml:
                 raise WriteRefused(Reason.UNPROVEN_EDIT, message)
 
     def _insertion(self, text: str, path: Path, value: JSON) -> Splice:
-        lines, line_break = list(_lines(text)), _line_break_of(text)
-        at, depth = _root_end(text, lines), 0
+        if isinstance(value, dict):
+            return _table_added(text, path, value)
+        lines, line_break = lines_of(text), line_break_of(text)
+        at, depth = root_end(text, lines), 0
         for length in range(len(path) - 1, 0, -1):
-            header = _header_of(text, lines, path[:length])
+            header = header_of(text, lines, path[:length])
             if header is not None:
                 at, depth = self._behind_ours(lines, header.end, path), length
                 break
@@ -132,21 +134,26 @@ class Toml:
             return Splice(at, "", line_break + line)
         return Splice(at, "", line + line_break)
 
-    def _behind_ours(self, lines: Sequence[_Line], at: int, path: Path) -> int:
+    def _behind_ours(self, lines: Sequence[Line], at: int, path: Path) -> int:
         """Go past lines of ours, so that they stand in the order in which they were written."""
         marker = self._comment_of(path).partition(":")[0]
         for line in lines:
-            if marker and line.start == at and marker in line.text and _value_of(line.text) is not None:
+            if marker and line.start == at and marker in line.text and value_of(line.text) is not None:
                 at = line.end
         return at
 
     def _removal(self, text: str, path: Path, wanted: Document, edit: Edit) -> Splice:
-        for line in _lines(text):
+        block = block_of(text, path) if isinstance(_member(self.parse(text), path), dict) else None
+        if block is not None:
+            splice = Splice(block[0], text[slice(*block)], "")
+            if self._gives(splice.make(text), wanted, edit):
+                return splice
+        for line in lines_of(text):
             if path[-1] not in line.text:
                 continue
             start = line.start
             if not line.text.endswith("\n"):
-                start -= len(_line_break_before(text, start))
+                start -= len(line_break_before(text, start))
             splice = Splice(start, text[start : line.end], "")
             if self._gives(splice.make(text), wanted, edit):
                 return splice
@@ -191,73 +198,13 @@ def _member(value: JSON, path: Path) -> JSON:
     return value
 
 
-def _lines(text: str) -> Iterator[_Line]:
-    start = body_start(text)
-    while start < len(text):
-        end = text.find("\n", start) + 1 or len(text)
-        yield _Line(start, text[start:end])
-        start = end
-
-
-def _line_break_of(text: str) -> str:
-    first = text.find("\n")
-    return "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
-
-
-def _line_break_before(text: str, at: int) -> str:
-    if text.endswith("\r\n", 0, at):
-        return "\r\n"
-    return "\n" if text.endswith("\n", 0, at) else ""
-
-
-def _value_of(text: str) -> Document | None:
-    try:
-        return tomllib.loads(text.removeprefix(BYTE_ORDER_MARK))
-    except ValueError:
-        return None
-
-
-def _is_statement_start(text: str, at: int) -> bool:
-    """Tell whether a line is one of the document, and not of a string or an array that began before it."""
-    return _value_of(text[:at]) is not None
-
-
-def _header_of(text: str, lines: Sequence[_Line], path: Path) -> _Line | None:
-    """Find the line that opens the table of this path."""
-    wanted: Document = {}
-    for key in reversed(path):
-        wanted = {key: wanted}
-    for line in lines:
-        if (
-            line.text.lstrip(" \t").startswith("[")
-            and _value_of(line.text) == wanted
-            and _is_statement_start(text, line.start)
-        ):
-            return line
-    return None
-
-
-def _root_end(text: str, lines: Sequence[_Line]) -> int:
-    """Find where the keys before all tables end, above the comment of the first table."""
-    first = next(
-        (
-            index
-            for index, line in enumerate(lines)
-            if line.text.lstrip(" \t").startswith("[") and _is_statement_start(text, line.start)
-        ),
-        None,
-    )
-    if first is None:
-        return len(text)
-    above = first
-    while above and lines[above - 1].is_comment:
-        above -= 1
-    if not above:
-        # A comment at the very top may be the whole file's.
-        return lines[first].start
-    while above and lines[above - 1].is_blank:
-        above -= 1
-    return lines[above].start
+def _table_added(text: str, path: Path, table: Document) -> Splice:
+    """Put a table at the end, behind a blank line, as Codex itself does."""
+    line_break = line_break_of(text)
+    is_first = not text[body_start(text) :]
+    above = [] if is_first else [""] if text.endswith("\n") else ["", ""]
+    keys = [f"{_rendered_key((key,))} = {_rendered(value)}" for key, value in table.items()]
+    return Splice(len(text), "", line_break.join([*above, f"[{_rendered_key(path)}]", *keys, ""]))
 
 
 def _rendered_key(path: Path) -> str:
@@ -266,7 +213,7 @@ def _rendered_key(path: Path) -> str:
 
 def _rendered(value: JSON) -> str:
     if value is None or isinstance(value, dict):
-        message = "only plain values and lists of them are added to TOML"
+        message = "only plain values, lists of them, and tables of both are added to TOML"
         raise WriteRefused(Reason.UNPROVEN_EDIT, message)
     return tomlkit.item(value).as_string()
 

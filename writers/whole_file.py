@@ -7,7 +7,8 @@ For files of our own; `writers.replacing` replaces those of the user, which othe
 import os
 import re
 import stat
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,10 @@ from typing import Final
 
 OWN_FILE_MODE: Final = 0o600
 OWN_FOLDER_MODE: Final = 0o700
+
+ACCESS_LIST: Final = "system.posix_acl_access"
+"""Linux keeps a file's rights of single people there."""
+USER_ATTRIBUTES: Final = "user."
 
 _TEMPORARY: Final = re.compile(r"\.(?P<name>.+)\.tokeneconomizer-(?P<pid>[0-9]+)-[0-9a-f]{16}")
 
@@ -47,15 +52,29 @@ class Rights:
         return cls(OWN_FILE_MODE, lambda file: os.fchmod(file, mode))
 
     @classmethod
-    def like(cls, old: os.stat_result) -> "Rights":
-        """Give the group and mode of the old file, whose owner we are; nobody reads before they are set."""
+    def like(cls, old: os.stat_result, attributes: Mapping[str, bytes]) -> "Rights":
+        """Give what the old file has, whose owner we are; nobody reads before it is set."""
 
         def settle(file: int) -> None:
             with suppress(PermissionError):
                 os.fchown(file, -1, old.st_gid)
             os.fchmod(file, stat.S_IMODE(old.st_mode))
+            _attach(file, attributes)
 
         return cls(OWN_FILE_MODE, settle)
+
+
+def _attach(file: int, attributes: Mapping[str, bytes]) -> None:
+    """Attach what the old file has; rights that the new one got from its folder alone are taken away."""
+    if sys.platform != "linux":
+        return
+    for attribute, value in attributes.items():
+        # Those of other kinds belong to the system, which attaches its own.
+        if attribute == ACCESS_LIST or attribute.startswith(USER_ATTRIBUTES):
+            os.setxattr(file, attribute, value)
+    if ACCESS_LIST not in attributes:
+        with suppress(OSError):
+            os.removexattr(file, ACCESS_LIST)
 
 
 def write_whole(path: Path, data: bytes, mode: int = OWN_FILE_MODE, disk: Disk = REAL_DISK) -> None:

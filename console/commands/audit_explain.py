@@ -16,6 +16,8 @@ from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.store_guard import trouble_with
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tokeneconomizer.projections.explaining import Explanation
 
 ARRIVED = {True: "yes", False: "no, so that it does not count", None: ""}
@@ -61,5 +63,9 @@ def _head(explained: Explanation) -> output.Table:
     return output.Table("", (), [row for row in rows if row[1]])
 
 
-def _pairs(values: dict[str, object]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items() if value not in ("", None))
+def _pairs(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {_shown(value)}" for name, value in values.items() if value not in ("", None))
+
+
+def _shown(value: object) -> str:
+    return f"({_pairs(value)})" if isinstance(value, dict) else str(value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokeneconomizer.console import output, playing
-from tokeneconomizer.console.installations.command_lines import te_words
+from tokeneconomizer.console.installations.given import te_words
 
 if TYPE_CHECKING:
     from tokeneconomizer.console.playing import Played

@@ -49,7 +49,7 @@ def command() -> None:
 def list_command(repo: Path, *, as_json: bool) -> None:
     """List the facts of a repository; those that the next session is told come first."""
     with _asked(repo) as (connection, place):
-        facts = facts_in(connection, place)
+        facts = facts_in(connection, place, _policy())
     if as_json:
         output.print_json([fact.as_json() for fact in facts])
     elif facts:
@@ -65,7 +65,7 @@ def list_command(repo: Path, *, as_json: bool) -> None:
 def show_command(fact_id: str, repo: Path, *, as_json: bool) -> None:
     """Show one fact with its evidence, and what it was good for."""
     with _asked(repo) as (connection, place):
-        fact = _fact(facts_in(connection, place), fact_id)
+        fact = _fact(facts_in(connection, place, _policy()), fact_id)
     if as_json:
         output.print_json(fact.as_json())
     else:
@@ -93,11 +93,10 @@ def retire_command(fact_id: str, repo: Path) -> None:
 @json_option
 def block_command(repo: Path, *, as_json: bool) -> None:
     """Print what the next session is told at its start, and whether it is."""
-    policy = FactPolicy(configuration_in_force, AgentTrust(environment_here()).trusts)
+    policy = _policy()
     with _asked(repo) as (connection, place):
         block = queries.block_of(connection, place.repository)
-        characters = policy.block_characters(place.repository)
-        next_text = text_of(block_lines(connection, place.repository, characters, place.checkout))
+        next_text = text_of(block_lines(connection, place.repository, policy, place.checkout))
     refusals = {host: policy.refusal(host, place) for host in HOSTS}
     if as_json:
         output.print_json(
@@ -131,6 +130,10 @@ def _asked(repo: Path) -> Iterator[tuple[sqlite3.Connection, Place]]:
         raise TokeneconomizerError(trouble)
 
 
+def _policy() -> FactPolicy:
+    return FactPolicy(configuration_in_force, AgentTrust(environment_here()).trusts)
+
+
 def _fact(facts: list[ShownFact], fact_id: str) -> ShownFact:
     found = [fact for fact in facts if fact.fact.fact_id.startswith(fact_id)] if fact_id else []
     if len(found) == 1:
@@ -142,7 +145,7 @@ def _fact(facts: list[ShownFact], fact_id: str) -> ShownFact:
 
 def _wish(fact_id: str, repo: Path, *, pinned: bool) -> None:
     with _asked(repo) as (connection, place):
-        fact = _fact(facts_in(connection, place), fact_id)
+        fact = _fact(facts_in(connection, place, _policy()), fact_id)
     request = {
         "name": FACT_WISHED,
         "repository": place.repository,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,8 @@ import click
 from tokeneconomizer.console import output
 from tokeneconomizer.console.commands import prune_views
 from tokeneconomizer.console.config_file import Layer, announce, assign
-from tokeneconomizer.console.installations.programs import agents_home_from
+from tokeneconomizer.console.deny_list_lines import tell_git_list
+from tokeneconomizer.console.installations.given import agents_home_from
 from tokeneconomizer.console.state import configuration_in_force, place_of_folder, view_of
 from tokeneconomizer.domain.errors import TokeneconomizerError
 from tokeneconomizer.domain.settings import setting_of
@@ -31,10 +31,12 @@ from tokeneconomizer.scheduler.prune_changes import (
 )
 from tokeneconomizer.scheduler.prune_state import KEEP_KEY
 from tokeneconomizer.scheduler.sending import submit
+from tokeneconomizer.writers.errors import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tokeneconomizer.projections.prune_evidence import ListLine
     from tokeneconomizer.scheduler.prune_changes import PruneChange
 
 BARE_NAME = re.compile(r"[^\s(),\x00-\x1f\x7f]+")
@@ -97,8 +99,13 @@ def apply_command(
         output.say(f"{', '.join(chosen)}: to be denied as soon as the repository has been idle long enough")
         return
     answer = deny_list.apply(chosen, allow_tracked=allow_tracked)
-    output.print_json(asdict(answer))
-    _store(deny_list, changes_of_writing(deny_list, answer, chosen, overridden=True))
+    output.print_json(answer.to_json())
+    tell_git_list(answer)
+    changes = changes_of_writing(deny_list, answer, chosen, overridden=True)
+    if answer.refused is not None and answer.refused.reason != Reason.UNKNOWN_NAME:
+        # What was to be written is approved all the same, and waits for the file to be mended.
+        changes = [pended(list(dict.fromkeys([*_approved(deny_list), *chosen])), "user"), *changes]
+    _store(deny_list, changes)
 
 
 @command.command(name="restore")
@@ -107,7 +114,8 @@ def restore_command(host: str, checkout: Path, agents_home: Path | None) -> None
     """Take back exactly what was written into an agent's file."""
     deny_list = _deny_list(host, checkout, agents_home)
     answer = deny_list.restore()
-    output.print_json(asdict(answer))
+    output.print_json(answer.to_json())
+    tell_git_list(answer)
     _store(deny_list, changes_of_restoring(deny_list, answer))
 
 
@@ -137,14 +145,26 @@ def _deny_list(host: str, checkout: Path, agents_home: Path | None) -> DenyList:
 
 
 def _proposed(deny_list: DenyList) -> list[str]:
-    home = Home.from_environment()
-    if home.events.exists():
-        with view_of(home, prune_evidence) as (view, _):
-            for line in prune_evidence.lists(view.connection()):
-                if (line.host, line.checkout) == (deny_list.host, deny_list.place.checkout) and line.names:
-                    return line.names
+    line = _line(deny_list)
+    if line is not None and line.names:
+        return line.names
     message = f"nothing is proposed for {deny_list.host} in {deny_list.place.checkout}: name tools by --deny"
     raise TokeneconomizerError(message)
+
+
+def _approved(deny_list: DenyList) -> list[str]:
+    line = _line(deny_list)
+    return line.names if line is not None and line.approved_at else []
+
+
+def _line(deny_list: DenyList) -> ListLine | None:
+    home = Home.from_environment()
+    if not home.events.exists():
+        return None
+    with view_of(home, prune_evidence) as (view, _):
+        lines = prune_evidence.lists(view.connection())
+    ours = (deny_list.host, deny_list.place.checkout)
+    return next((line for line in lines if (line.host, line.checkout) == ours), None)
 
 
 def _store(deny_list: DenyList, changes: Sequence[PruneChange]) -> None:

@@ -17,6 +17,7 @@ from tokeneconomizer.console.state import configuration_in_force, view_of
 from tokeneconomizer.domain.digests import Hasher
 from tokeneconomizer.hosts.log_format import AgentHomes, Wanted
 from tokeneconomizer.hosts.logs import LOGS, find
+from tokeneconomizer.hosts.pruning import CATALOGUE_KNOWN_FROM, TARGETS
 from tokeneconomizer.hosts.recognise import HOST_NAMES
 from tokeneconomizer.projections import prune_evidence
 from tokeneconomizer.projections.event_log import EventLog
@@ -30,7 +31,11 @@ from tokeneconomizer.scheduler.prune_state import PruneState
 from tokeneconomizer.scheduler.sending import Sending
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tokeneconomizer.console.deny_list_lines import DenyListLine
+    from tokeneconomizer.domain.prune_evidence import Unit
+    from tokeneconomizer.scheduler.catalogues import SeenCatalogue
     from tokeneconomizer.scheduler.prune_state import Checkout
 
 HOST_OPTION = click.option("--host", type=click.Choice(HOST_NAMES), help="Only this agent.")
@@ -69,13 +74,13 @@ def evidence(host: str | None, checkout: Path | None, *, as_json: bool) -> None:
         return
     headings = ("tool", "verdict", "characters", "uses", "prompts since", "sessions since", "last use")
     for one in chosen:
-        assumed = ", as this agent does by default" if one.is_assumed else ""
-        title = f"{one.host} in {one.path}{assumed}"
+        output.say(CATALOGUE_KNOWN_FROM[one.host])
+        title = f"{one.host}{_version_of(one)} in {one.path}"
         rows = [
             [
                 judged.unit.name,
                 str(judged.verdict),
-                "" if judged.unit.characters is None else f"{judged.unit.characters:,}",
+                _characters(judged.unit),
                 str(judged.silence.uses),
                 str(judged.silence.prompts),
                 str(judged.silence.sessions),
@@ -108,23 +113,33 @@ def propose() -> None:
 @click.command(name="refresh-catalog")
 @HOST_OPTION
 def refresh_catalog(host: str | None) -> None:
-    """Read the tools that agents offer from their logs again."""
-    home = Home.from_environment()
+    """Take up the tools that agents offer from their logs and files again."""
+    home, user_home = Home.from_environment(), str(Path.home())
     home.create()
-    user_home = str(Path.home())
     with EventLog(home.events) as log, Sending(home) as sending:
         place_of = LogPlaces(user_home).of
         ground = Ground(log, Hasher(home.key()), user_home, place_of, sending.send, ask=sending.ask)
-        seen = []
-        for file in find(_homes(), [host] if host else LOGS):
-            catalogues = Catalogues(file.host)
-            with suppress(OSError):
-                for batch in LOGS[file.host].read(file, None, Wanted.ALL):
-                    for record in batch.records:
-                        catalogues.take(record)
-            seen += catalogues.seen(is_whole_log=True)
+        seen = _seen_in_logs([host] if host else LOGS)
         record_catalogues(ground, seen)
-    output.say(f"{len(seen)} sessions show their tools")
+        with view_of(home, prune_evidence) as (view, _):
+            PruneRound(
+                RoundGround(home, _homes(), configuration_in_force()), log, view, sending.ask
+            ).read_configured()
+    for name in [host] if host else TARGETS:
+        showing = sum(1 for one in seen if one.host == name and one.tools)
+        output.say(f"{name}: {CATALOGUE_KNOWN_FROM[name]} ({showing} sessions show their tools)")
+
+
+def _seen_in_logs(hosts: Iterable[str]) -> list[SeenCatalogue]:
+    seen = []
+    for file in find(_homes(), hosts):
+        catalogues = Catalogues(file.host)
+        with suppress(OSError):
+            for batch in LOGS[file.host].read(file, None, Wanted.ALL):
+                for record in batch.records:
+                    catalogues.take(record)
+        seen += catalogues.seen(is_whole_log=True)
+    return seen
 
 
 def _known_checkouts() -> list[Checkout]:
@@ -135,6 +150,18 @@ def _known_checkouts() -> list[Checkout]:
     with view_of(home, prune_evidence) as (view, _):
         state = PruneState(view.connection(), configuration_in_force(), _homes())
         return state.checkouts(datetime.now(UTC))
+
+
+def _characters(unit: Unit) -> str:
+    if unit.characters is None:
+        return "not known"
+    return f"{unit.characters:,}{' (assumed)' if unit.assumed else ''}"
+
+
+def _version_of(checkout: Checkout) -> str:
+    version = checkout.line.agent_version if checkout.line is not None else ""
+    assumed = ", as it does by default" if checkout.is_assumed else ""
+    return f"{version and ' '}{version}{assumed}"
 
 
 def _status_row(line: DenyListLine) -> list[output.Cell | str]:
@@ -148,6 +175,7 @@ def _evidence_of(checkout: Checkout) -> dict[str, object]:
             **asdict(one.silence),
             "name": one.unit.name,
             "characters": one.unit.characters,
+            "assumed": one.unit.assumed,
             "verdict": one.verdict,
         }
         for one in checkout.judged
@@ -159,6 +187,7 @@ def _evidence_of(checkout: Checkout) -> dict[str, object]:
         "mode": checkout.mode,
         "characters_saved": checkout.characters_saved,
         "catalog_assumed": checkout.is_assumed,
+        "catalog_version": checkout.line.agent_version if checkout.line is not None else "",
         "tools": tools,
     }
 

@@ -13,8 +13,7 @@ import click
 
 from tokeneconomizer.console import daemon_process, output
 from tokeneconomizer.console import service as services
-from tokeneconomizer.console.installations.command_lines import hook_words
-from tokeneconomizer.console.installations.programs import agents_home_from
+from tokeneconomizer.console.installations.given import agents_home_from, hook_words
 from tokeneconomizer.console.installations.report import Report
 from tokeneconomizer.console.installations.table import INSTALLATIONS
 from tokeneconomizer.console.untold import Change, Untold

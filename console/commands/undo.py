@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from tokeneconomizer.console import output
+from tokeneconomizer.console.deny_list_lines import tell_git_list
 from tokeneconomizer.domain.errors import TokeneconomizerError
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.projections.event_log import EventLog
@@ -28,7 +28,8 @@ def command(event: int) -> None:
     home = Home.from_environment()
     deny_list = _deny_list(home, event)
     answer = deny_list.restore()
-    output.print_json(asdict(answer))
+    output.print_json(answer.to_json())
+    tell_git_list(answer)
     changes = changes_of_restoring(deny_list, answer)
     if changes:
         submit(home, request_of(deny_list.host, deny_list.place, changes))

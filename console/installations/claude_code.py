@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from tokeneconomizer.console.checks import problem
-from tokeneconomizer.console.installations.command_lines import hook_words, te_words
+from tokeneconomizer.console.installations.given import hook_words, te_words
 from tokeneconomizer.console.installations.json_members import has_member, json_object
 from tokeneconomizer.console.installations.own_files import (
     look_at_own_files,
@@ -20,11 +20,11 @@ from tokeneconomizer.console.installations.own_files import (
     remove_own_folder,
     write_own_files,
 )
-from tokeneconomizer.console.installations.programs import printed_version
 from tokeneconomizer.console.installations.record import InstalledRecord
 from tokeneconomizer.console.installations.report import Report
 from tokeneconomizer.hosts.claude_code import installation, plugin
 from tokeneconomizer.hosts.recognise import CLAUDE_CODE
+from tokeneconomizer.scheduler.agent_versions import printed_version
 from tokeneconomizer.writers.edits import JSON, RemoveEmpty, RemoveMember, SetMember
 from tokeneconomizer.writers.errors import WriteRefused
 from tokeneconomizer.writers.guarded_write import Surroundings, keep_no_record, restore, write_edits

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.domain.commented_json import document_of, strict
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -33,3 +35,16 @@ def has_member(file: Path, path: tuple[str, ...]) -> bool:
             return False
         value = value[name]
     return True
+
+
+def object_with_comments(path: Path) -> Mapping[str, object] | None:
+    """Return a JSON object as `json_object` does, from a file that may have comments and last commas."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(SETTINGS_BYTES_MAX)
+        is_empty = not strict(data.decode("utf-8-sig")).strip()
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        return None
+    return {} if is_empty else document_of(data)

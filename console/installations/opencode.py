@@ -12,20 +12,19 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from tokeneconomizer.console.checks import ok, problem, warning
-from tokeneconomizer.console.installations.command_lines import daemon_words
-from tokeneconomizer.console.installations.json_members import json_object
-from tokeneconomizer.console.installations.json_with_comments import object_with_comments
+from tokeneconomizer.console.installations.given import daemon_words
+from tokeneconomizer.console.installations.json_members import json_object, object_with_comments
 from tokeneconomizer.console.installations.own_files import (
     look_at_own_files,
     remove_own_folder,
     write_own_files,
 )
-from tokeneconomizer.console.installations.programs import printed_version
 from tokeneconomizer.console.installations.record import InstalledRecord
 from tokeneconomizer.console.installations.report import Report
 from tokeneconomizer.hosts.opencode import installation
 from tokeneconomizer.hosts.opencode.plugin import ENTRY_END, PLUGIN_NAME, plugin_files
 from tokeneconomizer.hosts.recognise import OPENCODE
+from tokeneconomizer.scheduler.agent_versions import printed_version
 from tokeneconomizer.scheduler.foreign_files import end_of
 from tokeneconomizer.writers.edits import AddElement, AddMember, RemoveElement, RemoveEmpty
 from tokeneconomizer.writers.errors import Reason, WriteRefused

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from tokeneconomizer.console.checks import ok, problem, warning
-from tokeneconomizer.console.installations.command_lines import daemon_words
-from tokeneconomizer.console.installations.programs import printed_version
+from tokeneconomizer.console.installations.given import daemon_words
 from tokeneconomizer.console.installations.report import Report
 from tokeneconomizer.hosts.bridge.rendering import Installation as Rendered
 from tokeneconomizer.hosts.bridge.rendering import is_ours, render
 from tokeneconomizer.hosts.pi import installation
 from tokeneconomizer.hosts.recognise import PI
+from tokeneconomizer.scheduler.agent_versions import printed_version
 from tokeneconomizer.writers.errors import Reason, WriteRefused
 from tokeneconomizer.writers.whole_file import make_own_folder, write_whole
 

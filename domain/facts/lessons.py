@@ -7,6 +7,7 @@ differ decides what is learnt; nothing where files were edited in between, which
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -84,18 +85,26 @@ class Lesson:
         return (self.kind, self.purpose, *sides, *self.variables)
 
 
-def lessons_in(attempts: Sequence[Attempt]) -> Iterator[tuple[Lesson, Attempt, Attempt]]:
+Pairs = AbstractSet[tuple[str, str, str]]
+"""Purposes with the keys of two ways, of which a proposal says that the first failed as a way."""
+
+NO_PAIRS: Pairs = frozenset()
+
+
+def lessons_in(
+    attempts: Sequence[Attempt], pairs: Pairs = NO_PAIRS
+) -> Iterator[tuple[Lesson, Attempt, Attempt]]:
     """Yield what the attempts of one stream teach, with the attempt that failed and the one that worked."""
     for place, failed in enumerate(attempts):
         if failed.worked:
             continue
         following = attempts[place + 1 : place + 1 + ATTEMPTS_BETWEEN_MAX]
-        found = _remedy(failed, following)
+        found = _remedy(failed, following, pairs)
         if found is not None:
             yield found[0], failed, found[1]
 
 
-def _remedy(failed: Attempt, following: Sequence[Attempt]) -> tuple[Lesson, Attempt] | None:
+def _remedy(failed: Attempt, following: Sequence[Attempt], pairs: Pairs) -> tuple[Lesson, Attempt] | None:
     prepared: Attempt | None = None
     for later in following:
         if not later.worked:
@@ -108,7 +117,7 @@ def _remedy(failed: Attempt, following: Sequence[Attempt]) -> tuple[Lesson, Atte
                 lesson = _after(failed, prepared)
                 return (lesson, later) if lesson else None
             continue
-        lesson = _difference(failed, later)
+        lesson = _difference(failed, later, pairs)
         if lesson is not None:
             return lesson, later
         if _is_same_way(failed, later):
@@ -137,13 +146,13 @@ def _after(failed: Attempt, prepared: Attempt) -> Lesson | None:
     return Lesson(Kind.AFTER, failed.purpose, _short(failed), right, failed.outcome)
 
 
-def _difference(failed: Attempt, later: Attempt) -> Lesson | None:
+def _difference(failed: Attempt, later: Attempt, pairs: Pairs) -> Lesson | None:
     other_program = _other_program(failed, later)
     if other_program or not failed.purpose or failed.purpose != later.purpose:
         return other_program
     if failed.key == later.key:
         return _same_way_changed(failed, later)
-    return _other_way(failed, later) if failed.folder == later.folder else None
+    return _other_way(failed, later, pairs) if failed.folder == later.folder else None
 
 
 def _other_program(failed: Attempt, later: Attempt) -> Lesson | None:
@@ -157,15 +166,26 @@ def _other_program(failed: Attempt, later: Attempt) -> Lesson | None:
     return Lesson(Kind.PROGRAM, "", Side(wrong, wrong), Side(right, right), failed.outcome)
 
 
-def _other_way(failed: Attempt, later: Attempt) -> Lesson | None:
+def _other_way(failed: Attempt, later: Attempt, pairs: Pairs) -> Lesson | None:
     is_other_manager = (
         failed.purpose == Purpose.SETUP
         and failed.outcome == Outcome.FAILED
         and failed.program != later.program
         and failed.edits == later.edits
     )
+    # A test that failed stays no lesson, whoever says so.
+    is_proposed = (
+        (failed.purpose, failed.key, later.key) in pairs
+        and failed.purpose != Purpose.TEST
+        and failed.outcome == Outcome.FAILED
+        and failed.edits == later.edits
+    )
     may_have_been_mended = failed.outcome != Outcome.NO_PROGRAM and failed.edits != later.edits
-    if not is_other_manager and (failed.outcome not in OF_THE_WAY or may_have_been_mended):
+    if (
+        not is_other_manager
+        and not is_proposed
+        and (failed.outcome not in OF_THE_WAY or may_have_been_mended)
+    ):
         return None
     if failed.outcome == Outcome.NO_FILE:
         # As often a file that was misspelt.

@@ -14,14 +14,19 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.domain.facts.attempts import Outcome
 from tokeneconomizer.domain.facts.contradictions import Against
 from tokeneconomizer.domain.facts.lessons import Kind, Lesson, Side, lessons_in
+from tokeneconomizer.domain.facts.proposed import keys_of
 from tokeneconomizer.domain.facts.ways import ALL_OF_IT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from tokeneconomizer.domain.facts.attempts import Attempt
+    from tokeneconomizer.domain.facts.lessons import Pairs
+    from tokeneconomizer.domain.facts.proposed import Proposal
 
 SESSIONS_TO_CONFIRM = 2
 """One session may have its own reasons; once it knows the way, its later prompts only repeat it."""
@@ -103,6 +108,7 @@ class Fact:
         script: the name that a file of the repository gives a meaning to, or empty.
         duration_ms: the median of the successful runs, where known.
         wish: the user's, or empty.
+        is_proposed: whether a side call said what one of its commands is for, or that one fails as a way.
 
     """
 
@@ -116,6 +122,7 @@ class Fact:
     script: str = ""
     duration_ms: int | None = None
     wish: str = ""
+    is_proposed: bool = False
 
     @property
     def is_told(self) -> bool:
@@ -134,30 +141,47 @@ class _Life:
     last_contradicted: bool = False
 
 
-def facts_of(sessions: Iterable[SessionOfFacts], wishes: Mapping[str, str]) -> list[Fact]:
+def facts_of(
+    sessions: Iterable[SessionOfFacts], wishes: Mapping[str, str], proposals: Sequence[Proposal] = ()
+) -> list[Fact]:
     """
     Return all facts of a repository, whatever their state, by their ids.
 
     Args:
         sessions: those of the repository, in any order.
         wishes: by fact id, what the user said last.
+        proposals: what side calls proposed, and the attempts know of.
 
     """
+    pairs = frozenset(proposal.pair for proposal in proposals if proposal.instead_of)
     ordered = sorted(sessions, key=lambda session: (session.started_at, session.session))
     lives: dict[tuple[str, ...], _Life] = {}
     runs: dict[tuple[str, ...], list[Attempt]] = defaultdict(list)
     for session in ordered:
-        _take(session, lives, runs)
+        _take(session, lives, runs, pairs)
     newest = ordered[-1].started_at if ordered else ""
     found = [_fact(life, newest, runs[life.lesson.identity], wishes) for life in lives.values()]
+    if proposals:
+        keys = keys_of(proposals)
+        found = [replace(fact, is_proposed=_is_proposed(fact.lesson, keys, pairs)) for fact in found]
     return sorted(_with_the_best_only(found), key=lambda fact: fact.fact_id)
 
 
+def _is_proposed(lesson: Lesson, keys: AbstractSet[str], pairs: Pairs) -> bool:
+    wrong, right = lesson.wrong.key, lesson.right.key
+    # A failure that speaks for itself needs nobody to say so.
+    said = lesson.failure == Outcome.FAILED and (lesson.purpose, wrong, right) in pairs
+    return said or not keys.isdisjoint({wrong, right})
+
+
 def _take(
-    session: SessionOfFacts, lives: dict[tuple[str, ...], _Life], runs: dict[tuple[str, ...], list[Attempt]]
+    session: SessionOfFacts,
+    lives: dict[tuple[str, ...], _Life],
+    runs: dict[tuple[str, ...], list[Attempt]],
+    pairs: Pairs,
 ) -> None:
     shown: dict[tuple[str, ...], tuple[Lesson, list[Attempt]]] = {}
-    for lesson, by in _shown_by(session):
+    for lesson, by in _shown_by(session, pairs):
         shown.setdefault(lesson.identity, (lesson, []))[1].extend(by)
     for identity, (lesson, by) in shown.items():
         if lesson.kind is Kind.RUNS:
@@ -181,10 +205,10 @@ def _take(
         life.last_contradicted = False
 
 
-def _shown_by(session: SessionOfFacts) -> Iterator[tuple[Lesson, list[Attempt]]]:
+def _shown_by(session: SessionOfFacts, pairs: Pairs) -> Iterator[tuple[Lesson, list[Attempt]]]:
     """Yield what a session shows, with the attempts that show it."""
     for stream in session.streams:
-        for lesson, failed, worked in lessons_in(stream):
+        for lesson, failed, worked in lessons_in(stream, pairs):
             yield lesson, [failed, worked]
         for attempt in stream:
             if attempt.worked and attempt.purpose:
@@ -286,5 +310,5 @@ def _about(fact: Fact) -> tuple[str, ...]:
     return (lesson.kind, lesson.purpose, lesson.wrong.key, lesson.wrong.folder)
 
 
-def _strength(fact: Fact) -> tuple[int, str, str]:
-    return len(fact.evidence), fact.evidence[-1].started_at, fact.fact_id
+def _strength(fact: Fact) -> tuple[bool, int, str, str]:
+    return not fact.is_proposed, len(fact.evidence), fact.evidence[-1].started_at, fact.fact_id

@@ -117,8 +117,10 @@ _TASK_FLAGS_WITH_VALUE = words_of(
     "-C --prefix --filter -F --workspace -w --dir --cwd -f --file --directory --project -p"
 )
 
-_INTERPRETERS = frozenset({"bash", "sh", "zsh", "fish", "python", "node", "ruby", "tsx", "pwsh"})
-_SCRIPT_FILE = re.compile(r"(?:\.{1,2}/)?(?:[\w.-]+/){0,4}[\w-]+(?:\.(?:sh|bash|fish|py|js|mjs|ts|rb|ps1))?")
+INTERPRETERS = frozenset({"bash", "sh", "zsh", "fish", "python", "node", "ruby", "tsx", "pwsh"})
+_SCRIPT = r"(?:\.{1,2}/)?(?:[\w.-]+/){0,4}[\w-]+(?:\.(?:sh|bash|fish|py|js|mjs|ts|rb|ps1))?"
+_SCRIPT_FILE = re.compile(_SCRIPT)
+_SCRIPT_WORDS = re.compile(rf"(?<![^\s;&|]){_SCRIPT}(?![^\s;&|<>])")
 
 _NAME_PARTS = re.compile(r"[^a-z0-9]+")
 _NAMES: dict[str, Purpose] = {
@@ -132,6 +134,19 @@ _NAMES: dict[str, Purpose] = {
     **dict.fromkeys(("setup", "bootstrap", "install", "deps"), Purpose.SETUP),
 }
 """What a script is for, by the words of its name."""
+
+
+_WORDS = re.compile(r"[A-Za-z][A-Za-z-]*")
+
+# As the expression above finds them: `py.test` begins with `py`.
+_FIRST_WORDS = frozenset(_WORDS.findall(name)[0] for name in _PROGRAMS | _TASK_RUNNERS)
+
+
+def may_have_purpose(line: str) -> bool:
+    """Return whether some command of a line may have a purpose: a quick look, before it is read."""
+    if not _FIRST_WORDS.isdisjoint(_WORDS.findall(line)):
+        return True
+    return "/" in line and any("/" in word and _of_script(word) for word in _SCRIPT_WORDS.findall(line))
 
 
 def purpose_of(words: list[str]) -> Aim | None:
@@ -185,14 +200,19 @@ def _task(words: list[str]) -> Aim | None:
 
 
 def _script_file(words: list[str]) -> Aim | None:
-    place = 1 if program_name(words[0]) in _INTERPRETERS and len(words) > 1 else 0
+    place = 1 if program_name(words[0]) in INTERPRETERS and len(words) > 1 else 0
     path = words[place]
     if "/" not in path or path.startswith(("/", "~")) or not _SCRIPT_FILE.fullmatch(path):
         return None
     if "node_modules/" in path or ".venv/" in path:
         return None
-    purpose = _by_name(path.rpartition("/")[2].rpartition(".")[0] or path.rpartition("/")[2])
+    purpose = _of_script(path)
     return Aim(purpose, place + 1, path) if purpose else None
+
+
+def _of_script(path: str) -> Purpose | None:
+    name = path.rpartition("/")[2]
+    return _by_name(name.rpartition(".")[0] or name)
 
 
 def _by_name(name: str) -> Purpose | None:

@@ -8,13 +8,20 @@ shows no way at all: what is learnt from has to be certain.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.command_rules import program_name
-from tokeneconomizer.domain.facts.purposes import Purpose, purpose_of
-from tokeneconomizer.domain.shell_words import PLACEHOLDER, argument_positions, tokens_of
+from tokeneconomizer.domain.facts.folders import is_absolute, joined
+from tokeneconomizer.domain.facts.purposes import INTERPRETERS, Aim, Purpose, may_have_purpose, purpose_of
+from tokeneconomizer.domain.shell_words import argument_positions, tokens_of
 from tokeneconomizer.domain.verdicts import read
 from tokeneconomizer.domain.verdicts.programs import words as words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LINE_COMMANDS_MAX = 8
 """A line of more commands is a program: which of them decided how it ended is not certain."""
@@ -46,19 +53,33 @@ FAMILIES = {
 }
 """Programs that take each other's place, one of which a machine may lack."""
 
+_FAMILY = re.compile(rf"\b(?:{'|'.join(FAMILIES)})\b")
+
 _BEFORE = {"time": 0, "nohup": 0, "command": 0, "env": 0, "exec": 0, "timeout": 1, "nice": 0}
 """Words before a program, and how many values follow each."""
 
+HEAD_WORDS_MAX = 4
+"""What makes a command what it is: `python -m tools.checks all` has four words; more are arguments."""
+
+Heads = Mapping[str, Purpose]
+"""What commands are for, by their first words, where their structure does not tell."""
+
+NO_HEADS: Heads = MappingProxyType({})
+
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _HARMLESS_VALUE = re.compile(r"\d{1,4}|true|false|yes|no|on|off")
+_ALONE = re.compile(r"[\w./:@%+,=-]+(?: [\w./:@%+,=-]+)*(?: 2>&1)?", re.ASCII)
+"""A line of one plain command, which needs no reading by the grammar."""
+
 _MOVES = re.compile(r"\b(?:cd|pushd|popd)\b")
-_PLACEHOLDER = re.compile(PLACEHOLDER)
+_GOES_ONCE = re.compile(r"cd ([\w.~/-]+) *(?:&&|;|$)")
+"""The usual form of it, which needs no reading."""
+
 _SWITCHES = words_of(
     "-- - -q -v -vv -x -l -race -short --write --check --fix --run --verbose --quiet --noEmit --unsafe"
 )
 """Options known to take no value: a file behind them is not theirs."""
 
-_DRIVE = re.compile(r"(?:/([A-Za-z])/|([A-Za-z]):[\\/])")
 _ON_FILES = frozenset({Purpose.TEST, Purpose.CHECK, Purpose.LINT, Purpose.TYPES, Purpose.FORMAT})
 """What is done to the files at hand: which ones they were says nothing of the way."""
 
@@ -100,12 +121,28 @@ class Way:
     is_proven: bool = False
 
 
-def ways_in(command: str) -> list[Way]:
+def ways_in(command: str, also: Heads = NO_HEADS) -> list[Way]:
     """
     Return the ways that a redacted command line shows, in its order.
 
     Of commands without a purpose only those whose program may be missing, or stand in for a missing one.
+
+    Args:
+        command: the line.
+        also: what else has a purpose in its repository.
+
     """
+    if not also and not may_have_purpose(command) and _FAMILY.search(command) is None:
+        return []
+    return _read(command, lambda words, folder: _way(words, folder, also))
+
+
+def commands_in(command: str) -> list[Way]:
+    """Return all commands of a line that do something, also those without a purpose, told by their shape."""
+    return _read(command, _shape)
+
+
+def _read(command: str, way_of: Callable[[list[str], str], Way | None]) -> list[Way]:
     if _DOUBTFUL.search(command):
         return []
     commands = _simple_commands(command)
@@ -118,7 +155,7 @@ def ways_in(command: str) -> list[Way]:
             folder = joined(folder, words[1]) if len(words) > 1 else "~"
         elif program not in _SILENT:
             significant += 1
-            way = _way(words, folder)
+            way = way_of(words, folder)
             found += [(number, way)] if way else []
     # Looked at only now: what is proven takes the whole reading of the line.
     proven = _proven(command, len(commands)) if found else None
@@ -133,6 +170,9 @@ def folder_after(command: str) -> str | None:
         return None
     if _DOUBTFUL.search(command):
         return "?"
+    alone = _GOES_ONCE.match(command)
+    if alone and _MOVES.search(command, alone.end()) is None:
+        return joined("", alone[1])
     folder = ""
     for words in _simple_commands(command):
         if program_name(words[0]) == "cd":
@@ -142,61 +182,6 @@ def folder_after(command: str) -> str | None:
     return folder or None
 
 
-def joined(folder: str, further: str) -> str:
-    """Return the folder reached from another one; `?` where that cannot be told."""
-    further = further.replace("\\", "/").rstrip("/") or "/"
-    if "$" in further or further == "-" or _PLACEHOLDER.search(further) or folder == "?":
-        return further if is_absolute(further) else "?"
-    if is_absolute(further) or not folder:
-        return further
-    parts = folder.split("/")
-    for part in further.split("/"):
-        if part == ".." and parts and parts[-1] not in {"..", "~", ""}:
-            parts.pop()
-        elif part not in {".", ""}:
-            parts.append(part)
-    return "/".join(parts) or "."
-
-
-def is_absolute(folder: str) -> bool:
-    """Return whether a folder is named from a root, the home or a drive."""
-    return folder.startswith(("/", "~")) or _DRIVE.match(folder) is not None
-
-
-def within(folder: str, checkout: str) -> str | None:
-    """
-    Return a folder as seen from the checkout, empty for the checkout itself; None where it lies elsewhere.
-
-    The home stands as `~` in command lines, and drives are written in several ways.
-    """
-    if folder in {"", "."}:
-        return ""
-    if not is_absolute(folder):
-        normal = "/".join(part for part in folder.split("/") if part not in {"", "."})
-        return None if normal.startswith("..") or "?" in normal else normal
-    root, path = _plain(checkout), _plain(folder)
-    if path.startswith("~/"):
-        place = _shared_tail(root, path[1:])
-        return None if place is None else path[1:][place:].strip("/")
-    if path == root or path.startswith(root.rstrip("/") + "/"):
-        return path[len(root) :].strip("/")
-    return None
-
-
-def _shared_tail(root: str, path: str) -> int | None:
-    """Return how much of a path below the home is the end of the checkout's path."""
-    for place in range(len(path), 1, -1):
-        if (place == len(path) or path[place] == "/") and root.endswith(path[:place]):
-            return place
-    return None
-
-
-def _plain(path: str) -> str:
-    path = path.replace("\\", "/")
-    drive = _DRIVE.match(path)
-    return f"/{(drive[1] or drive[2]).lower()}/{path[drive.end() :]}" if drive else path
-
-
 def _simple_commands(command: str) -> list[list[str]]:
     tokens = tokens_of(command)
     return [[tokens[position].text for position in positions] for positions in argument_positions(command)]
@@ -204,15 +189,17 @@ def _simple_commands(command: str) -> list[list[str]]:
 
 def _proven(command: str, count: int) -> list[bool] | None:
     """Return for each command whether the line's success proves its own; None where they do not match."""
+    if _ALONE.fullmatch(command):
+        return [True]
     invocations = read(command).reading.invocations
     if len(invocations) != count:
         return None
     return [invocation.needed_for_success for invocation in invocations]
 
 
-def _way(words: list[str], folder: str) -> Way | None:
+def _way(words: list[str], folder: str, also: Heads) -> Way | None:
     words, variables = _without_prefix(words)
-    aim = purpose_of(words)
+    aim = purpose_of(words) or (_further_aim(words, also) if also else None)
     if not words or (aim is None and words[0] not in FAMILIES):
         return None
     head = words[: aim.head] if aim else words[:1]
@@ -226,6 +213,37 @@ def _way(words: list[str], folder: str) -> Way | None:
         is_whole=kept == words,
         rest=" ".join(words[1:]),
         script=aim.script if aim else "",
+        folder=folder,
+        variables=tuple(name for name, _ in variables),
+    )
+
+
+def _further_aim(words: list[str], also: Heads) -> Aim | None:
+    for length in range(min(len(words), HEAD_WORDS_MAX), 0, -1):
+        purpose = also.get(" ".join(words[:length]))
+        if purpose is not None:
+            return Aim(purpose, length, script=words[0] if "/" in words[0] else "")
+    return None
+
+
+def _shape(words: list[str], folder: str) -> Way | None:
+    """Return a command by the words that may be its head: program, script, sub-commands, flags; no files."""
+    words, variables = _without_prefix(words)
+    if not words:
+        return None
+    aim = purpose_of(words)
+    lead = 1
+    if program_name(words[0]) in INTERPRETERS:
+        lead = 3 if words[1:2] == ["-m"] else 2
+    shown = [*words[:lead], *_arguments(words[lead:])][:HEAD_WORDS_MAX]
+    head = words[: aim.head] if aim else shown
+    return Way(
+        purpose=aim.purpose if aim else None,
+        head=" ".join(head),
+        text="" if any(map(_is_hidden, head)) else " ".join(head),
+        is_whole=False,
+        rest="",
+        script="",
         folder=folder,
         variables=tuple(name for name, _ in variables),
     )

@@ -7,13 +7,12 @@ Codex stops on a file that is not as it expects, also on a project's, so whateve
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.deny_list import DenyTarget, SwitchedOff, member
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tokeneconomizer.domain.deny_list import Circumstances, Denial, Document
 
@@ -61,17 +60,12 @@ def mark(path: tuple[str, ...]) -> str:
     return f"{MARK}{name}" if name else ""
 
 
-def is_trusted(user_config: bytes, folders: Iterable[str]) -> bool:
-    """Return whether the user's own configuration trusts one of these folders, which are real paths."""
+def read_config(user_config: bytes) -> Document:
+    """Return the user's configuration; an empty one where Codex could not read it either."""
     try:
-        projects = tomllib.loads(user_config.decode("utf-8-sig")).get("projects")
+        return tomllib.loads(user_config.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        return False
-    wanted = set(folders)
-    return isinstance(projects, dict) and any(
-        member(project, ("trust_level",)) == "trusted" and str(Path(path).resolve()) in wanted
-        for path, project in projects.items()
-    )
+        return {}
 
 
 CAPABILITY_OF = {

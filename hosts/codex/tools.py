@@ -41,6 +41,12 @@ SCRIPT_TOOL = "exec"
 
 MCP_PREFIX = "mcp__"
 
+SHELL_IN_HOOKS = "Bash"
+"""How hooks of 0.164 and 0.171 name what the model and the rollout call `exec_command`."""
+
+COLLABORATION_IN_HOOKS = "collaboration"
+"""The namespace of the tools for sub-agents, which hooks put before their names."""
+
 _TARGET_FIELDS = ("path", "file_path", "dir_path", "url", "query")
 _SHELL_FLAGS = re.compile(r"-[a-z]*c")
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -52,6 +58,21 @@ _SKILL = re.compile(r"(?<![\w$])\$([a-z][a-z0-9:_-]{0,63})")
 def name_of(namespace: str, name: str) -> str:
     """Return a tool's name as hooks have it: tools of an MCP server with their server."""
     return f"{namespace}__{name}" if namespace.startswith(MCP_PREFIX) else name
+
+
+def name_of_hook(name: str) -> str:
+    """Return the tool's name in rollouts for that in hooks, so that a tool has one name in the store."""
+    if name == SHELL_IN_HOOKS:
+        return "exec_command"
+    return name.removeprefix(COLLABORATION_IN_HOOKS) or name
+
+
+def arguments_of_hook(tool: str, arguments: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the arguments as rollouts have them; hooks call every shell's and patch's text `command`."""
+    names = {"exec_command": "cmd", "apply_patch": "input"}
+    if tool not in names or not text(arguments, "command"):
+        return arguments
+    return {names[tool] if name == "command" else name: value for name, value in arguments.items()}
 
 
 def kind_of(tool: str, arguments: Mapping[str, object]) -> CallKind:

@@ -14,17 +14,28 @@ if TYPE_CHECKING:
 
     from tokeneconomizer.hosts.log_format import AgentHomes, Batch, Cursor
 
-__all__ = ["EVENTS_FILE", "NAME", "file_at", "files", "mark", "read"]
+__all__ = ["EVENTS_FILE", "NAME", "agent_folder", "file_at", "files", "mark", "path_of", "read"]
 
 EVENTS_FILE = "events.jsonl"
 
-_SESSIONS_FOLDER = "session-state"
+SESSIONS_FOLDER = "session-state"
+
+FOLDER_VARIABLE = "COPILOT_HOME"
+
+
+def agent_folder(homes: AgentHomes) -> Path:
+    """Return the agent's own folder."""
+    return Path(homes.environment.get(FOLDER_VARIABLE) or homes.home / ".copilot")
+
+
+def path_of(session_id: str, homes: AgentHomes) -> Path:
+    """Return the file of a session, its sub-agents included: the hooks of calls do not name it."""
+    return agent_folder(homes) / SESSIONS_FOLDER / session_id / EVENTS_FILE
 
 
 def files(homes: AgentHomes) -> list[LogFile]:
     """Return the sessions' files; see `hosts.log_format.LogFormat.files`."""
-    agent = homes.environment.get("COPILOT_HOME") or homes.home / ".copilot"
-    sessions = Path(agent) / _SESSIONS_FOLDER
+    sessions = agent_folder(homes) / SESSIONS_FOLDER
     # Versions before 1.0 wrote a file where later ones have a folder.
     found = [*sessions.glob(f"*/{EVENTS_FILE}"), *sessions.glob("*.jsonl")]
     return [file_at(path) for path in sorted(found)]

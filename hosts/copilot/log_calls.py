@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _EXIT_CODE = re.compile(
-    r"^<(?:shellId: [^\s>]{1,40} completed|exited) with exit code (-?\d{1,5})>$", re.MULTILINE
+    r"(?:^|\n)<(?:shellId: [^\s>]{1,40} completed|exited) with exit code (-?\d{1,5})>\s*\Z"
 )
 """A shell call's last line: the first form from 1.0.64 on, the second before."""
+
+LAST_LINE_CHARACTERS_MAX = 200
+"""The line has up to 80, and blanks may follow it."""
 
 _GUIDANCE = re.compile(r"\n\nTool \"[^\"\n]{1,100}\" (?:succeeded|failed)\. Additional guidance from ")
 """How the text of hooks begins that is appended to a result: it is not the tool's."""
@@ -62,9 +65,20 @@ def _call(
         command=text(arguments, "command") if kind is CallKind.SHELL else "",
         target=tools.target_of(arguments),
         edited=tools.edited_by(kind, arguments),
-        background=text(arguments, "mode") == "async" or flag(arguments, "detach") is True,
+        background=goes_on(arguments),
         agent_id=agent_id,
     )
+
+
+def goes_on(arguments: Mapping[str, object]) -> bool:
+    """Return whether what a call starts goes on after its result."""
+    return text(arguments, "mode") == "async" or flag(arguments, "detach") is True
+
+
+def exit_code_in(output: str) -> int | None:
+    """Return the exit code that a shell call's output ends with."""
+    found = _EXIT_CODE.search(output[-LAST_LINE_CHARACTERS_MAX:])
+    return int(found[1]) if found else None
 
 
 def result_of(
@@ -91,10 +105,7 @@ def result_of(
 
 def _exit_code(data: Mapping[str, object], output: str) -> int | None:
     told = whole_number(mapping(data, "shellExecution"), "exitCode")
-    if told is not None:
-        return told
-    lines = _EXIT_CODE.findall(output)
-    return int(lines[-1]) if lines else None
+    return exit_code_in(output) if told is None else told
 
 
 def _status(data: Mapping[str, object], output: str, exit_code: int | None) -> CallStatus:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.copilot.log_events import records_of
 from tokeneconomizer.hosts.copilot.log_tokens import TokenReader
-from tokeneconomizer.hosts.fields import mapping, moment, text
+from tokeneconomizer.hosts.fields import mapping, moment, text, whole_number
 from tokeneconomizer.hosts.log_format import Wanted
 from tokeneconomizer.hosts.log_lines import read_lines
-from tokeneconomizer.hosts.records import LoggedSession, SessionOrigin
+from tokeneconomizer.hosts.records import LoggedPrompt, LoggedSession, SessionOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,6 +33,7 @@ class EventReader(TokenReader):
     RECORD_MARKERS: tuple[bytes, ...] = (
         *TokenReader.USAGE_MARKERS,
         b'"user.message"',
+        b'"userPromptSubmitted"',
         b'"assistant.message"',
         b'"tool.execution_complete"',
         b'"subagent.',
@@ -44,6 +46,7 @@ class EventReader(TokenReader):
         self._version = str(state.get("version") or "")
         self._parent = str(state.get("parent") or "")
         self._is_told = bool(state.get("told"))
+        self._prompt_id = str(state.get("prompt") or "")
 
     def state(self) -> State:
         """Return what the next line needs."""
@@ -53,6 +56,7 @@ class EventReader(TokenReader):
             "version": self._version,
             "parent": self._parent,
             "told": self._is_told,
+            "prompt": self._prompt_id,
         }
 
     def records(self, number: int, line: Mapping[str, object]) -> list[Record]:
@@ -61,10 +65,18 @@ class EventReader(TokenReader):
         if text(line, "type") in _NAMES_SESSION:
             self._learn(data, mapping(data, "context") or data)
             return [self._session(number, moment(line, "timestamp"))]
-        found = records_of(number, line)
+        self._prompt_id = prompt_id_in(line) or self._prompt_id
+        found = [self._with_hooks_id(record) for record in records_of(number, line)]
         if found and not self._is_told:
             return [self._session(number, moment(line, "timestamp")), *found]
         return found
+
+    def _with_hooks_id(self, record: Record) -> Record:
+        """Return a prompt under the id that its hook was stored with, if there was one."""
+        if not isinstance(record, LoggedPrompt) or record.agent_id or not self._prompt_id:
+            return record
+        prompt_id, self._prompt_id = self._prompt_id, ""
+        return replace(record, prompt_id=prompt_id)
 
     def _learn(self, data: Mapping[str, object], context: Mapping[str, object]) -> None:
         self._version = text(data, "copilotVersion") or self._version
@@ -84,6 +96,15 @@ class EventReader(TokenReader):
             repository_url=self._repository_url,
             version=self._version,
         )
+
+
+def prompt_id_in(line: Mapping[str, object]) -> str:
+    """Return the id of the prompt of which a hook's event tells: the hook's time, as in its payload."""
+    data = mapping(line, "data")
+    if text(data, "hookType") != "userPromptSubmitted" or text(line, "agentId"):
+        return ""
+    told_at = whole_number(mapping(data, "input"), "timestamp")
+    return "" if told_at is None else str(told_at)
 
 
 def _repository_url(context: Mapping[str, object]) -> str:

@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.deny_list import DenyTarget, ListedName, member, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tokeneconomizer.domain.deny_list import Circumstances, Denial, Document
 
 DISABLED = ("disabledMcpServers",)
 
-_COMMENT_OR_TEXT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-"""Copilot's own `config.json` begins with comments."""
+USERS_SERVERS = "mcp-config.json"
+SERVERS = ".mcp.json"
+"""In Copilot's own folder, and in the checkout."""
 
 
 def denials(document: Document, names: Sequence[str], _circumstances: Circumstances) -> list[Denial]:
     """Return what is to be added."""
     disabled = texts(member(document, DISABLED))
     return [ListedName(name, DISABLED, name) for name in names if name not in disabled]
-
-
-def is_trusted(user_config: bytes, folders: Iterable[str]) -> bool:
-    """Return whether one of these folders, or one above it, is trusted."""
-    try:
-        text = _COMMENT_OR_TEXT.sub(lambda found: found[1] or "", user_config.decode("utf-8-sig"))
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    named = [*texts(member(value, ("trustedFolders",))), *texts(member(value, ("trusted_folders",)))]
-    trusted = {str(Path(path).resolve()) for path in named}
-    return any(not trusted.isdisjoint(map(str, (Path(folder), *Path(folder).parents))) for folder in folders)
 
 
 def unit_of(_tool: str, server: str) -> str:

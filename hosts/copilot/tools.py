@@ -31,6 +31,17 @@ KINDS: dict[str, CallKind] = {
 }
 """Built-in tools of 1.0.12 to 1.0.102, and older names that logs still hold."""
 
+_CLAUDE_NAMES: dict[str, str] = {
+    "Agent": "task",
+    "Bash": "bash",
+    "Edit": "edit",
+    "Glob": "glob",
+    "Grep": "grep",
+    "Read": "view",
+    "Write": "create",
+}
+"""What hooks are told whose registration is spelled as Claude's (1.0.102), by Copilot's own names."""
+
 GITHUB_SERVER = "github-mcp-server"
 """The server that comes with the agent: its tools' names begin with it, where a log names no server."""
 
@@ -40,6 +51,11 @@ PATCH_ARGUMENT = "patch"
 _TARGET_FIELDS = ("path", "url", "file_path")
 _EDITED_FIELDS = ("new_str", "file_text", PATCH_ARGUMENT)
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.{1,4096})$", re.MULTILINE)
+
+
+def own_name(tool: str) -> str:
+    """Return Copilot's own name of a tool, whichever it is told under."""
+    return _CLAUDE_NAMES.get(tool, tool)
 
 
 def arguments_of(given: object) -> Mapping[str, object]:
@@ -52,6 +68,16 @@ def arguments_of(given: object) -> Mapping[str, object]:
 def server_of(tool: str, named: str) -> str:
     """Return the MCP server of a tool, which newer logs name; empty for a built-in tool."""
     return named or (GITHUB_SERVER if tool.startswith(f"{GITHUB_SERVER}-") else "")
+
+
+def server_by_name(tool: str) -> str:
+    """
+    Return the MCP server of a tool by its name alone: `server-tool`, and no built-in one has a hyphen.
+
+    A server's own name may have hyphens; the log tells it whole.
+    """
+    server, hyphen, _ = tool.partition("-")
+    return server_of(tool, server if hyphen and not tool.startswith(GITHUB_SERVER) else "")
 
 
 def kind_of(tool: str, server: str) -> CallKind:

@@ -11,11 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tokeneconomizer.hosts.hook.te_hook_core import Call
 
-# The one agent whose form of reply is known here; the daemon knows all.
-HOST = "claude_code"
-# The agent replays its own log on resume and fork: what is added then stands there twice.
-SOURCES = ("startup", "clear", "compact")
-# The daemon's own limit is less than half of it, the agent's is 10,000 characters.
+CLAUDE_CODE = "claude_code"
+CODEX = "codex"
+COPILOT = "copilot"
+_ANEW = ("startup", "clear", "compact")
+# A start of these kinds is given the newest facts; after others the agent has, or is given, its first ones.
+SOURCES = {CLAUDE_CODE: _ANEW, CODEX: _ANEW, COPILOT: ("new", "startup")}
+# The daemon's own limit is less than half of it, the agents' is 10,000 characters.
 BLOCK_BYTES_MAX = 9_000
 # A line for each checkout in which an agent has worked: thousands.
 STARTS_BYTES_MAX = 4 * 1024 * 1024
@@ -23,23 +25,40 @@ STARTS_BYTES_MAX = 4 * 1024 * 1024
 
 def reply_to(call: "Call") -> bytes:
     """Return the reply that gives a start its facts; empty where there are none, or it is no such start."""
-    if call.event != "SessionStart" or call.host != HOST:
+    if call.event not in ("SessionStart", "sessionStart"):
         return b""
     payload = json.loads(b"".join(call.chunks))
-    if payload.get("source") not in SOURCES or payload.get("agent_id"):
+    # As `recognise.py` has it: Copilot also runs the hooks that are registered for Claude Code.
+    host = COPILOT if "timestamp" in payload else call.host
+    if host not in SOURCES or payload.get("agent_id") or payload.get("agentId"):
         return b""
-    text = _block_for(os.path.realpath(payload["cwd"]))
-    if not text:
-        return b""
+    if payload.get("source") in SOURCES[host]:
+        text = _block_for(os.path.realpath(payload["cwd"]), host)
+    else:
+        text = _given_before(payload.get("sessionId") or payload.get("session_id"), host)
+    return _reply(text, host) if text else b""
+
+
+def _reply(text: str, host: str) -> bytes:
+    if host == COPILOT:
+        return json.dumps({"additionalContext": text}, ensure_ascii=False).encode()
     output = {"hookEventName": "SessionStart", "additionalContext": text}
     return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False).encode()
 
 
-def _block_for(folder: str) -> str:
+def _given_before(session_id: object, host: str) -> str:
+    """Return what the session was given at its first start, if its agent needs to be given it again."""
+    if host != COPILOT or not isinstance(session_id, str) or os.path.basename(session_id) != session_id:
+        return ""
+    with open(os.path.join("cache", "given", host, session_id), "rb") as file:
+        return file.read(BLOCK_BYTES_MAX).decode()
+
+
+def _block_for(folder: str, host: str) -> str:
     """Return the block of the checkout that a folder lies in; the working folder is the home."""
     with open("repos/starts.json", "rb") as file:
         starts = json.loads(file.read(STARTS_BYTES_MAX))
-    name = starts["checkouts"].get(_checkout_of(folder), {}).get(HOST, "")
+    name = starts["checkouts"].get(_checkout_of(folder), {}).get(host, "")
     if not name or starts["configuration"] != _stamp_of_configuration():
         # The user may have turned it off since.
         return ""

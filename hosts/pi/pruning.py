@@ -11,7 +11,6 @@ import re
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.deny_list import DenyTarget, ListedName, ShorterList, Unlisted, member, texts
-from tokeneconomizer.hosts.pi.tools import MCP_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,27 +29,41 @@ _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 def denials(document: Document, names: Sequence[str], circumstances: Circumstances) -> list[Denial]:
     """Return what is to be written, in the form that this version of Pi understands."""
-    names = [name for name in names if unit_of(name, "")]
-    own = member(document, LIST)
-    listed = texts(own)
-    if own is not None and not _changes_only(listed):
-        return [Unlisted(name, LIST) for name in names if name in listed]
+    own, listed = member(document, LIST), texts(member(document, LIST))
     version = _VERSION.match(circumstances.agent_version)
-    if version and (int(version[1]), int(version[2])) >= UNDERSTANDS_MINUS:
-        return [ListedName(name, LIST, f"-{name}") for name in names if f"-{name}" not in listed]
+    understands_minus = version is not None and (int(version[1]), int(version[2])) >= UNDERSTANDS_MINUS
+    minus: list[Denial] = [ListedName(name, LIST, f"-{name}") for name in names if f"-{name}" not in listed]
+    if LIST[0] in document and not isinstance(own, list):
+        # The writer adds to no other kind of value, and so refuses.
+        return minus
+    if own is not None and not _changes_only(listed):
+        return [
+            *(Unlisted(name, LIST) for name in names if name in listed),
+            *(one for one in minus if understands_minus and f"+{one.name}" in listed),
+        ]
+    if understands_minus:
+        return minus
     inherited = texts(member(circumstances.inherited, LIST))
-    start = list(DEFAULT_TOOLS) if not inherited or _changes_only(inherited) else inherited
+    is_replaced = isinstance(member(circumstances.inherited, LIST), list) and not _changes_only(inherited)
+    start = inherited if is_replaced else DEFAULT_TOOLS
     return _shorter(names, _changed(_changed(start, inherited), listed))
 
 
 def _changes_only(listed: Sequence[str]) -> bool:
-    return all(entry.startswith(("+", "-")) for entry in listed)
+    """Tell whether a list changes the one that it inherits; an empty one replaces it."""
+    return bool(listed) and all(entry.startswith(("+", "-")) for entry in listed)
 
 
 def _changed(tools: Sequence[str], changes: Sequence[str]) -> list[str]:
-    removed = {entry[1:] for entry in changes if entry.startswith("-")}
-    added = [entry[1:] for entry in changes if entry.startswith("+") and entry[1:] not in tools]
-    return [tool for tool in [*tools, *added] if tool not in removed]
+    """Return the selection after the changes, which are made in order."""
+    selected = [tool for tool in tools if not tool.startswith(("+", "-"))]
+    for entry in changes:
+        name = entry[1:]
+        if entry.startswith("+") and name not in selected:
+            selected.append(name)
+        elif entry.startswith("-"):
+            selected = [tool for tool in selected if tool != name]
+    return selected
 
 
 def _shorter(names: Sequence[str], listed: Sequence[str]) -> list[Denial]:
@@ -58,9 +71,20 @@ def _shorter(names: Sequence[str], listed: Sequence[str]) -> list[Denial]:
     return [ShorterList(name, LIST, rest) for name in names if name in listed]
 
 
-def unit_of(name: str, server: str) -> str:
-    """Return the tool itself; those of MCP servers are out of reach of this list (1.6.0)."""
-    return "" if server or name.startswith(MCP_PREFIX) else name
+SELECTED_BY_NAME = frozenset(
+    {*DEFAULT_TOOLS, "codemode", "find", "grep", "ls", "powershell", "tool_search"},
+)
+"""
+What `defaultTools` rules over (1.6.0).
+
+Tools of extensions and of MCP servers, `mcp__<server>__<tool>`, are active whatever stands there; those of
+a server are declared to the model only where `mcp.json` sets their exposure to `direct`.
+"""
+
+
+def unit_of(tool: str, _server: str) -> str:
+    """Return the tool where it can be denied."""
+    return tool if tool in SELECTED_BY_NAME else ""
 
 
 TARGET = DenyTarget(

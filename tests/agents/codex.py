@@ -3,9 +3,11 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 from npm_agent import NpmProgram, bin_path, install
-from sandbox import FAKE_KEY, AgentSandbox, Finished
+from prompt_blocks import JsonObject, as_list, as_object
+from sandbox import FAKE_KEY, Agent, AgentRunError, AgentSandbox, Finished
 
 CODEX_VERSION = "0.171.0"
 CODE_MODE_MODEL = "gpt-6.2-sol"  # its one tool, exec, takes a script that calls the others
@@ -21,7 +23,7 @@ check_for_update_on_startup = false
 [model_providers.scripted]
 name = "Scripted"
 base_url = {url}
-env_key = "SCRIPTED_KEY"
+env_key = "OPENAI_API_KEY"
 wire_api = "responses"
 request_max_retries = 0
 stream_max_retries = 0
@@ -59,7 +61,7 @@ class CodexSandbox(AgentSandbox):
 
     def own_environment(self) -> Mapping[str, str]:
         """Return the variables of this agent."""
-        return {"SCRIPTED_KEY": FAKE_KEY}
+        return {"OPENAI_API_KEY": FAKE_KEY}
 
     def run(self, prompt: str, *flags: str) -> Finished[str]:
         """Run one prompt headless; the output is lines of JSON."""
@@ -68,3 +70,72 @@ class CodexSandbox(AgentSandbox):
     def resume(self, prompt: str, *flags: str) -> Finished[str]:
         """Run one prompt in a new process that continues the last session."""
         return self.run_command([self.binary, "exec", "--json", *flags, "resume", "--last", prompt])
+
+    def fork(self, session_id: str, prompt: str, *flags: str) -> Finished[str]:
+        """Run one prompt in a new session that begins with another one's history."""
+        return self.run_command([self.binary, "exec", "--json", *flags, "fork", session_id, prompt])
+
+    def approve_hooks(self) -> None:
+        """Approve all hooks, as `/hooks` does, through the interface that Codex has for programs."""
+        self.converse([self.binary, "app-server"], self._approve)
+
+    def hook_states(self) -> dict[str, str]:
+        """Return how far Codex trusts each hook, by its key."""
+        listed = self.converse([self.binary, "app-server"], self._list_hooks).output
+        return {str(hook["key"]): str(hook["trustStatus"]) for hook in listed}
+
+    def rollouts(self) -> list[Path]:
+        """Return the sessions' logs, the oldest first."""
+        return sorted((self.home / ".codex" / "sessions").rglob("rollout-*.jsonl"))
+
+    def _approve(self, agent: Agent) -> None:
+        asking = _AppServer(agent)
+        hooks = asking.hooks(self.project)
+        state = {str(hook["key"]): {"trusted_hash": hook["currentHash"]} for hook in hooks}
+        edit = {"keyPath": "hooks.state", "mergeStrategy": "upsert", "value": state}
+        asking.ask("config/batchWrite", {"edits": [edit]})
+        agent.terminate()
+
+    def _list_hooks(self, agent: Agent) -> list[JsonObject]:
+        hooks = _AppServer(agent).hooks(self.project)
+        agent.terminate()
+        return hooks
+
+
+class _AppServer:
+    """Codex's interface for programs: a line of JSON each way."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._asked = 0
+        client = {"name": "tests", "title": "tests", "version": "0"}
+        self.ask("initialize", {"clientInfo": client, "capabilities": {"experimentalApi": True}})
+        self._send({"method": "initialized"})
+
+    def hooks(self, folder: Path) -> list[JsonObject]:
+        """Return the hooks that hold in a folder."""
+        found = as_object(self.ask("hooks/list", {"cwds": [str(folder)]})["result"])
+        return [
+            as_object(hook) for entry in as_list(found["data"]) for hook in as_list(as_object(entry)["hooks"])
+        ]
+
+    def ask(self, method: str, parameters: JsonObject) -> JsonObject:
+        """Return the answer to a request; notices that come before it are passed over."""
+        self._asked += 1
+        self._send({"id": self._asked, "method": method, "params": parameters})
+        while True:
+            answer = as_object(json.loads(_pipe(self._agent.stdout).readline()))
+            if answer.get("id") == self._asked:
+                return answer
+
+    def _send(self, message: JsonObject) -> None:
+        stdin = _pipe(self._agent.stdin)
+        stdin.write(json.dumps(message).encode() + b"\n")
+        stdin.flush()
+
+
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    if stream is None:
+        message = "the agent was started without pipes"
+        raise AgentRunError(message)
+    return stream

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from npm_agent import NpmProgram, cache_folder, install
 from sandbox import FAKE_KEY, AgentSandbox, Finished
+from terminal import Terminal
 
 COPILOT_VERSION = "1.0.102"
 MODEL = "gpt-4.1"
@@ -52,6 +53,11 @@ class CopilotSandbox(AgentSandbox):
             "COPILOT_PROVIDER_API_KEY": FAKE_KEY,
             "COPILOT_MODEL": MODEL,
         }
+
+    def open_terminal(self, *flags: str) -> Terminal:
+        """Start the agent in a terminal; it asks for trust first where the folder has none."""
+        arguments = [str(self.binary), "--allow-all-tools", *flags]
+        return Terminal(arguments, self.project, self.environment())
 
     def run(self, prompt: str, *flags: str) -> Finished[str]:
         """Run one prompt headless; `--continue` resumes the last session."""

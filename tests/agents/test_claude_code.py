@@ -7,15 +7,14 @@ The real Claude Code with our plugin really installed, against a scripted model.
 import itertools
 import json
 import os
-import socket
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 from claude_code import CLAUDE_CODE_VERSION, RunResult, Sandbox
+from daemon_troubles import a_daemon_killed_in_mid_session, a_daemon_that_never_answers, no_daemon_can_start
 from installed_program import Program, daemon_running, mentions_of_us
 from model_server import LoggedRequest, ModelServer
 from prompt_blocks import conversations, first_prefix_difference, messages_prefix_identical, new_text
@@ -34,8 +33,6 @@ from scenarios import (
 )
 from smoke_ledger import LedgerRow, add_row
 from terminal import DOWN, ENTER, ESCAPE
-
-from tokeneconomizer.scheduler.lock import held
 
 pytestmark = pytest.mark.agents
 
@@ -251,49 +248,6 @@ def requests_without_us(make_lab: MakeLab) -> tuple[Lab, RunResult]:
     lab = make_lab(HONEST_FIX)
     (run,) = lab.run()
     return lab, run
-
-
-@contextmanager
-def a_daemon_that_never_answers(program: Program) -> Iterator[None]:
-    """A socket that takes every connection and says nothing, under the daemon's own lock."""
-    program.home.mkdir(mode=0o700, exist_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(program.home / "daemon.sock"))
-    listener.listen(64)
-    kept: list[socket.socket] = []
-
-    def accept() -> None:
-        while True:
-            try:
-                kept.append(listener.accept()[0])
-            except OSError:
-                return
-
-    thread = threading.Thread(target=accept, daemon=True)
-    thread.start()
-    with held(program.home / "daemon.lock"):
-        yield
-    listener.shutdown(socket.SHUT_RDWR)
-    thread.join()
-    for connection in [listener, *kept]:
-        connection.close()
-    (program.home / "daemon.sock").unlink()
-
-
-@contextmanager
-def no_daemon_can_start(program: Program) -> Iterator[None]:
-    program.home.mkdir(mode=0o700, exist_ok=True)
-    with held(program.home / "daemon.lock"):
-        yield
-
-
-@contextmanager
-def a_daemon_killed_in_mid_session(program: Program) -> Iterator[None]:
-    program.start()
-    killer = threading.Timer(1.0, program.kill)
-    killer.start()
-    yield
-    killer.join()
 
 
 @pytest.mark.parametrize(

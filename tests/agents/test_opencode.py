@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from daemon_troubles import TROUBLES, absent
+from bridge_troubles import TROUBLES, absent
 from installed_program import Program, daemon_running
 from model_server import LoggedRequest, ModelServer
 from opencode import MODEL, OPENCODE_VERSION, SMALL_MODEL, OpencodeSandbox

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import agents
 import append
 import bridge_time
 import guard_time
@@ -139,6 +140,25 @@ def rows_of_bridge(figures: Figures) -> list[Row]:
     return lines
 
 
+def rows_of_agents(figures: Figures) -> list[Row]:
+    """Tell what the hooks of further agents add to a tool call, beside the bare interpreter."""
+    bare = number(figures, "baseline_ms", "median")
+    names = (
+        ("codex", "Codex's hook after a call, with its rollout read"),
+        ("codex_before", "Codex's hook before a call, with nothing to store"),
+        ("copilot", "Copilot's hook after a call"),
+    )
+    return [
+        at_most(
+            what,
+            f"{number(figures, f'{name}_ms', 'median')} ms (`python -I -S -c pass`: {bare} ms)",
+            number(figures, f"{name}_ratio"),
+            1.3,
+        )
+        for name, what in names
+    ]
+
+
 def rows_of_load(figures: Figures) -> list[Row]:
     """Tell a hook call's round trip under load."""
     many, few = number(figures, "events_many"), number(figures, "events_few")
@@ -255,6 +275,7 @@ BENCHES: dict[str, Bench] = {
         hook_start.measure, lambda root: hook_start.measure(root, runs=25), rows_of_hook_start
     ),
     "bridge": Bench(bridge_time.measure, lambda root: bridge_time.measure(root, calls=500), rows_of_bridge),
+    "agents": Bench(agents.measure, lambda root: agents.measure(root, runs=25), rows_of_agents),
     "load": Bench(
         load.measure, lambda root: load.measure(root, many=20_000, seconds=10, repeats=1), rows_of_load
     ),

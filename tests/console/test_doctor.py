@@ -18,7 +18,7 @@ from tokeneconomizer.console.checks import Check, Finding, Level, Patient, exami
 from tokeneconomizer.console.commands.doctor import CHECKS
 from tokeneconomizer.console.daemon_process import DaemonState
 from tokeneconomizer.console.home_checks import SPOOL_WAITING_USUAL
-from tokeneconomizer.console.installations.command_lines import hook_words, te_words
+from tokeneconomizer.console.installations.given import hook_words, te_words
 from tokeneconomizer.console.installations.own_files import write_own_files
 from tokeneconomizer.console.installations.report import Report
 from tokeneconomizer.hosts.claude_code import plugin
@@ -378,12 +378,28 @@ def test_a_judge_that_cannot_be_asked_or_was_not_heard_is_told(
 ) -> None:
     te("config", "set", "judge", "auto", *place)
     (missing, on) = found(patient, "judge")
-    assert "`claude` is not in this PATH" in missing.words
+    assert "`claude`" in missing.words
     assert on.level is Level.OK
 
     told = DaemonState(running=True, answers=True, judge_problem="it did not answer within 60 s")
     monkeypatch.setattr(daemon_process, "state_of", lambda _: told)
     assert "did not answer" in found(patient, "judge")[-1].words
+    assert "did not answer" in te("status").out
+
+
+def test_a_proposer_that_cannot_be_asked_or_was_not_heard_is_told(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert found(patient, "proposer") == []
+    te("config", "set", "microskills", "full")
+    (missing, on) = found(patient, "proposer")
+    assert "of `claude`, `codex`" in missing.words
+    assert "te config set microskills envfacts" in missing.advice
+    assert on.level is Level.OK
+
+    told = DaemonState(running=True, answers=True, proposer_problem="it did not answer within 60 s")
+    monkeypatch.setattr(daemon_process, "state_of", lambda _: told)
+    assert "did not answer" in found(patient, "proposer")[-1].words
     assert "did not answer" in te("status").out
 
 

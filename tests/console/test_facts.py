@@ -4,11 +4,19 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from console_runs import keep, te
+from console_runs import keep, keep_events, te
 from sessions import Telling, shell
 
 from tokeneconomizer.domain.commands import SessionKey
 from tokeneconomizer.domain.facts.block import HEADING
+from tokeneconomizer.domain.facts.proposed import Proposal, shown_as_json
+from tokeneconomizer.domain.facts.proposer import Returned, borne_out
+from tokeneconomizer.domain.facts.purposes import Purpose
+from tokeneconomizer.domain.facts.watching import Watched
+from tokeneconomizer.domain.microskills import Microskills
+from tokeneconomizer.domain.session import Session
+from tokeneconomizer.projections.event_log import EventLog
+from tokeneconomizer.projections.event_rows import EventRow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +71,7 @@ def test_facts_are_listed_for_a_clone_and_a_folder_in_it(checkout: Path) -> None
         "fact",
         "state",
         "user",
+        "source",
         "told",
         "sessions",
         "what",
@@ -130,3 +139,51 @@ def test_a_repository_without_sessions_says_so(checkout: Path) -> None:
     assert (done.status, done.out) == (0, "")
     assert "`te import` reads the history" in done.err
     assert te("facts", "list", "--json", "--repo", str(checkout)).out.strip() == "[]"
+
+
+def proposed(home: Home, telling: Telling) -> None:
+    """The daemon's part: a side call proposed a fact from a session."""
+    stream = Session.stream_id(telling.key).hex
+    with EventLog(home.events) as log:
+        calls = [row for row in log.entries() if row.topic == "session.tool_returned"]
+    assert isinstance(calls[-1], EventRow)
+    returned = Returned(calls[-1].position, "./x world", background=False, data=calls[-1].data)
+    proposal = Proposal(Purpose.BUILD, "./x world")
+    (one,) = borne_out([proposal], Watched("/home/dev/project", stays=True), [returned])
+    repository = Microskills.open("example.org/team/project", telling.at)
+    repository.trigger_event(
+        Microskills.FactProposed,
+        timestamp=telling.at,
+        fact_id=one.fact_id,
+        text=one.text,
+        side_call_id=stream,
+        purpose="build",
+        command="./x world",
+        instead_of="",
+        shown=shown_as_json(one.shown),
+    )
+    keep_events(home, repository.collect_events())
+
+
+def world(number: int) -> Telling:
+    telling = Telling(key=SessionKey("claude_code", f"session-{number}"))
+    telling.start()
+    telling.step(shell("./x world"))
+    return telling
+
+
+def test_a_proposed_fact_says_so_and_is_told_only_where_proposals_are(home: Home, checkout: Path) -> None:
+    (checkout / "x").touch()
+    first = world(1)
+    keep(home, first)
+    proposed(home, first)
+    keep(home, world(2))
+    (fact,) = listed(checkout)
+    assert (fact["sentence"], fact["state"]) == ("Build with `./x world`.", "confirmed")
+    assert (fact["proposed"], fact["told"]) == (True, False)
+    te("config", "set", "microskills", "full", "--repo", str(checkout))
+    (fact,) = listed(checkout)
+    assert (fact["proposed"], fact["told"]) == (True, True)
+    shown = te("facts", "show", str(fact["id"]), "--repo", str(checkout)).out
+    assert f"proposed by a side call, event {fact['proposed_by']}" in shown
+    assert "Build with `./x world`." in te("audit", "list", "--kind", "microskills.fact_proposed").out

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from console_runs import te
+from deny_list_runs import ONE_NAME, Checkout
+
+from tokeneconomizer.hosts.pruning import TARGETS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +54,11 @@ def test_a_refusal_is_printed_with_status_0_and_shown(checkout: Path) -> None:
     assert done.status == 0
     assert json.loads(done.out)["refused"]["reason"] == "not_parsable"
     (line,) = json.loads(te("prune", "status", "--json").out)
-    assert line["refused"]["reason"] == "not_parsable"
+    assert (line["state"], line["pending"], line["refused"]["reason"]) == (
+        "refused",
+        ["Workflow"],
+        "not_parsable",
+    )
     assert "not_parsable" in te("status").out
 
 
@@ -61,6 +68,37 @@ def test_an_approved_list_is_pending_with_the_time_left(checkout: Path) -> None:
     assert (line["pending"], line["approved_by"], line["minutes_left"]) == (["Workflow"], "user", 60)
     assert "pending: Workflow" in te("prune", "status").out
     assert "60 idle minutes left" in te("status").out
+
+
+def test_what_is_written_now_leaves_others_waiting(checkout: Path) -> None:
+    te("prune", "apply", *on(checkout), "--deny", "Workflow", "--deny", "Agent")
+    te("prune", "apply", *on(checkout), "--deny", "Agent", "--deny", "Skill", "--now")
+    (line,) = json.loads(te("prune", "status", "--json").out)
+    assert (line["pending"], line["written"], line["minutes_left"]) == (["Workflow"], ["Agent", "Skill"], 60)
+    (checkout / ".claude" / "settings.local.json").write_text("{")
+    te("prune", "apply", *on(checkout), "--deny", "ListAgents", "--now")
+    (line,) = json.loads(te("prune", "status", "--json").out)
+    assert (line["pending"], line["written"]) == (["Workflow", "ListAgents"], ["Agent", "Skill"])
+
+
+def test_a_list_is_shown_for_each_agent_with_what_becomes_of_it(home: Home) -> None:
+    for host in TARGETS:
+        folder = home.root.parent / host
+        folder.mkdir()
+        known = Checkout(folder, host)
+        on_host = on(known.path, host)
+        te("prune", "apply", *on_host, "--deny", ONE_NAME[host])
+        status = te("status").out
+        assert f"pending: {ONE_NAME[host]}" in status
+        assert "60 idle minutes left" in status
+        homes = ("--agents-home", str(known.user_home))
+        te("prune", "apply", *on_host, *homes, "--deny", ONE_NAME[host], "--now")
+        assert f"written: {ONE_NAME[host]}" in te("status").out
+        known.write(b"{")
+        te("prune", "restore", *on_host, *homes)
+        assert "not_parsable" in te("status").out
+    states = {line["host"]: line["state"] for line in json.loads(te("prune", "status", "--json").out)}
+    assert states == dict.fromkeys(TARGETS, "refused")
 
 
 def test_without_names_there_must_be_a_proposal(checkout: Path) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from sessions import MAIN, Telling, edit, shell
 
-from tokeneconomizer.domain.commands import Compact, EndSession, PromptKind, SessionKey
-from tokeneconomizer.domain.digests import CallStatus
+from tokeneconomizer.domain.commands import Compact, EndSession, PromptKind, SessionKey, StartCall
+from tokeneconomizer.domain.digests import Call, CallStatus
 from tokeneconomizer.domain.ending import archive_silent
 from tokeneconomizer.domain.session import Phase
 
@@ -183,11 +183,49 @@ def test_calls_that_the_user_cut_off_are_stored_before_the_next_prompt() -> None
     telling.prompt()
     known, cut_off = telling.named(shell("ls"), shell("sleep 100", failed=True))
     telling.step(known)
-    telling.prompt("not like that", cut_off=(known, cut_off))
+    telling.prompt("not like that", unheard=(known, cut_off))
 
     assert telling.topics()[-4:] == ["tool_called", "tool_returned", "turn_ended", "prompt_submitted"]
     assert [event.call_id for event in telling.of("tool_called")] == [known.call_id, cut_off.call_id]
     assert telling.of("turn_ended")[0].calls == 2
+
+
+def test_calls_that_no_hook_told_are_stored_and_judged_when_the_next_call_starts() -> None:
+    telling = Telling()
+    telling.prompt()
+    failing = telling.named(*[shell("make", "no rule", failed=True)] * 4)
+    decisions = [
+        telling.tell(StartCall(f"next-{number}"), unheard=failing[:number]).decision
+        for number in range(1, len(failing) + 1)
+    ]
+
+    assert [event.call_id for event in telling.of("tool_returned")] == [call.call_id for call in failing]
+    assert [event.step for event in telling.of("tool_called")] == [1, 2, 3, 4]
+    assert [number for number, decision in enumerate(decisions, start=1) if decision.context] == [3]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_call_that_starts_after_calls_that_are_stored_leaves_no_trace(*, is_known: bool) -> None:
+    telling = Telling()
+    stored: tuple[Call, ...] = ()
+    if is_known:
+        telling.prompt()
+        stored = telling.named(shell("ls"))
+        telling.step(*stored)
+    outcome = telling.tell(StartCall("next"), unheard=stored)
+
+    assert (outcome.session, outcome.decision.says_something, outcome.dropped) == (None, False, "")
+
+
+def test_a_result_that_is_stored_already_is_judged_with_what_no_hook_told() -> None:
+    telling = Telling()
+    telling.prompt()
+    failing = telling.named(*[shell("make", "no rule", failed=True)] * 3)
+    telling.step(failing[0])
+    telling.step(failing[1])
+    outcome = telling.step(failing[1], unheard=failing)
+
+    assert outcome.decision.context
 
 
 def test_a_turn_ends_with_its_counts_and_stays_unverified_without_a_test_verdict() -> None:

@@ -14,7 +14,7 @@ from daemon_runs import status, until
 from hook_payloads import failing_step, payload, prompt
 from workbench import rows_of
 
-from tokeneconomizer.console.installations.command_lines import hook_words, te_words
+from tokeneconomizer.console.installations.given import hook_words, te_words
 from tokeneconomizer.hosts.hook.te_hook_core import ENVIRONMENT_NAMES
 from tokeneconomizer.scheduler.environment import FORBIDDEN_VARIABLES
 from tokeneconomizer.scheduler.home import Home

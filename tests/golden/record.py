@@ -58,12 +58,18 @@ SNAPSHOT = (
     '"tools":{"detail":"Bash × 3","source":"tool_use/tool/Bash","tokens":48}},'
     '"producedBy":"claude_code","unsupported":["system_prompt","memory","files_attachments"]}'
 )
+CIRCLING = "3f0c9a52-7d1e-4b7a-9a55-0d9f6f2c1b11"
+SHOWN = (
+    '[{"duration_ms":900,"edits":1,"folder":"","head":"./x world","is_whole":true,"key":"x world",'
+    '"outcome":"worked","place":8,"position":12,"purpose":"build","rest":"world","script":"./x",'
+    '"text":"./x world","turn":1,"variables":[]}]'
+)
 CATALOG = '[{"characters":1200,"loaded":true,"name":"WebSearch","server":""}]'
 
 
 def circling_session() -> Iterator[Event]:
     """A session that fails in circles, is redirected and hinted, goes on, and ends."""
-    telling = Telling(SessionKey(HOST, "3f0c9a52-7d1e-4b7a-9a55-0d9f6f2c1b11"))
+    telling = Telling(SessionKey(HOST, CIRCLING))
     telling.tell(StartSession("startup", model="claude-sonnet-4-5"))
     telling.tell(
         SubmitPrompt(
@@ -117,7 +123,7 @@ def circling_session() -> Iterator[Event]:
 
 def sub_agent() -> Iterator[Event]:
     """A sub-agent of that session, in a stream of its own."""
-    telling = Telling(SessionKey(HOST, "3f0c9a52-7d1e-4b7a-9a55-0d9f6f2c1b11", "agent-1"))
+    telling = Telling(SessionKey(HOST, CIRCLING, "agent-1"))
     telling.tell(StartSession("startup", agent_type="Explore"))
     telling.step(shell("rg total", "src/total.py:1:return 1"))
     telling.tell(EndSession("done"))
@@ -151,7 +157,7 @@ def imported_session() -> Iterator[Event]:
 
 def usage() -> Iterator[Event]:
     """What two replies cost; of the second the log does not tell all."""
-    session_id = "3f0c9a52-7d1e-4b7a-9a55-0d9f6f2c1b11"
+    session_id = CIRCLING
     reply = {
         "message_id": "msg_01",
         "model": "claude-sonnet-4-5",
@@ -186,7 +192,15 @@ def microskills() -> Iterator[Event]:
         (Microskills.FactRetiredByUser, {"fact_id": "lint-2"}),
         (
             Microskills.FactProposed,
-            {"fact_id": "build-3", "text": "build with make all", "side_call_id": "side-2"},
+            {
+                "fact_id": "build-3",
+                "text": "Build with `./x world`.",
+                "side_call_id": Session.stream_id(SessionKey(HOST, CIRCLING)).hex,
+                "purpose": "build",
+                "command": "./x world",
+                "instead_of": "",
+                "shown": SHOWN,
+            },
         ),
         (Microskills.IdentityLinked, {"other_repository": CHECKOUT}),
     )

@@ -2,9 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from tokeneconomizer.domain.commented_json import document_of
 from tokeneconomizer.domain.deny_list import Circumstances
 from tokeneconomizer.hosts.log_format import AgentHomes
-from tokeneconomizer.hosts.pruning import TARGETS, TRUST, agent_file
+from tokeneconomizer.hosts.pruning import READ_WHERE_TRUSTED, TARGETS, pi_user_settings
+from tokeneconomizer.hosts.table import HOSTS
 
 
 @pytest.mark.parametrize(
@@ -28,8 +30,7 @@ from tokeneconomizer.hosts.pruning import TARGETS, TRUST, agent_file
 def test_the_users_own_file_says_whether_a_folder_is_trusted(
     host: str, content: bytes, trusted: bool
 ) -> None:
-    _, is_trusted = TRUST[host]
-    assert is_trusted(content, ["/p"]) == trusted
+    assert HOSTS[host].trusts(content, ["/p"]) == trusted
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,8 @@ def test_the_users_own_file_says_whether_a_folder_is_trusted(
         ("copilot", "lab-alpha", "lab", "lab"),
         ("copilot", "bash", "", ""),
         ("pi", "bash", "", "bash"),
+        ("pi", "mcp__lab__alpha", "lab", ""),
+        ("pi", "tool_of_an_extension", "", ""),
     ],
 )
 def test_a_tool_belongs_to_what_can_be_denied(host: str, tool: str, server: str, unit: str) -> None:
@@ -57,7 +60,49 @@ def test_any_document_is_looked_at_without_an_error(host: str, document: dict[st
     assert isinstance(TARGETS[host].denials(document, names, Circumstances()), list)
 
 
+@pytest.mark.parametrize(
+    ("document", "inherited", "is_denied"),
+    [
+        ({}, None, True),
+        ({"tools": {"task": True}, "permission": {"edit": "ask"}}, {"model": "m"}, True),
+        ({"tools": {"webfetch": True}}, None, False),
+        ({"tools": {"webfetch": None}}, None, False),
+        ({"permission": {"webfetch": "allow"}}, None, False),
+        ({"permission": {"*": "ask"}}, None, False),
+        ({"permission": "allow"}, None, False),
+        ({}, {"tools": {"webfetch": True}}, False),
+        ({}, {"permission": {"webfetch": "deny"}}, False),
+    ],
+)
+def test_what_the_user_says_of_a_tool_in_either_file_of_opencode_stays(
+    document: dict[str, object], inherited: dict[str, object] | None, is_denied: bool
+) -> None:
+    found = TARGETS["opencode"].denials(document, ["webfetch"], Circumstances(inherited=inherited))
+    assert bool(found) == is_denied
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (b'\xef\xbb\xbf// a\n{"x": "// no, /* comment */", /* b\n */ "y": [1, 2,],}', {"x": 1, "y": 2}),
+        (b'{"x": ",}", "y": 1}', {"x": 1, "y": 1}),
+        (b"[1]", {}),
+        (b"{", {}),
+        (b"\xff", {}),
+        (b"[" * 100_000, {}),
+    ],
+)
+def test_comments_and_commas_too_many_are_passed_over(data: bytes, value: dict[str, int]) -> None:
+    assert set(document_of(data) or {}) == set(value)
+
+
 def test_variables_move_the_agents_folder() -> None:
-    homes = AgentHomes(Path("/home/dev"), {"CODEX_HOME": "/elsewhere"})
-    assert agent_file("codex", homes, "config.toml") == Path("/elsewhere/config.toml")
-    assert agent_file("pi", homes, "trust.json") == Path("/home/dev/.pi/agent/trust.json")
+    home = Path("/home/dev")
+    homes = AgentHomes(home, {"CODEX_HOME": "/elsewhere", "COPILOT_HOME": "/there"})
+    files = {host: HOSTS[host].trust_file(homes) for host in READ_WHERE_TRUSTED}
+    assert files == {
+        "codex": Path("/elsewhere/config.toml"),
+        "copilot": Path("/there/config.json"),
+        "pi": home / ".pi/agent/trust.json",
+    }
+    assert pi_user_settings(homes) == home / ".pi/agent/settings.json"

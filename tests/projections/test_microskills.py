@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,11 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sessions import Telling, edit, shell
 from stores import all_rows, row_of
+from told_sessions import attempts_of
 
-from tokeneconomizer.domain.commands import SessionKey
+from tokeneconomizer.domain.commands import EndSession, SessionKey
 from tokeneconomizer.domain.facts.block import lines_of, text_of
-from tokeneconomizer.domain.facts.life import Wish, facts_of
+from tokeneconomizer.domain.facts.life import State, Wish, facts_of
+from tokeneconomizer.domain.facts.proposed import shown_as_json
+from tokeneconomizer.domain.facts.proposer import PURPOSE
+from tokeneconomizer.domain.facts.sentences import sentence_of
 from tokeneconomizer.domain.microskills import Microskills
+from tokeneconomizer.domain.session import Session
+from tokeneconomizer.domain.setup import Setup, SideCall
 from tokeneconomizer.projections import microskill_queries as queries
 from tokeneconomizer.projections import microskills
 from tokeneconomizer.projections.event_rows import EventRow
@@ -236,3 +243,87 @@ def test_no_secret_of_a_command_is_in_the_view(view: View, command: str) -> None
     fold_all(view, told(1, *calls))
     kept = repr(all_rows(view.connection()))
     assert not any(secret in kept for secret in FAKE_SECRETS.values())
+
+
+WORLD = {"fact_id": "f1", "text": "Build with `./x world`.", "purpose": "build", "command": "./x world"}
+
+
+def proposing(telling: Telling, **fields: str) -> list[EventRow]:
+    """A repository's stream with a proposal from a session, and the side call that brought it."""
+    repository = Microskills.open(REPOSITORY, telling.at)
+    stream = Session.stream_id(telling.key).hex
+    proposal = {**WORLD, "instead_of": "", "shown": "[]", "side_call_id": stream, **fields}
+    repository.trigger_event(Microskills.FactProposed, timestamp=telling.at, **proposal)
+    setup = Setup.open(telling.key.host, telling.at)
+    made = SideCall(stream, PURPOSE, model="", sent_characters=1, cost_usd=None)
+    setup.trigger_event(Setup.SideCallMade, timestamp=telling.at, **asdict(made))
+    return rows([*repository.collect_events(), *setup.collect_events()], first=500)
+
+
+def world(number: int, *, host: str = "claude_code") -> Telling:
+    return told(number, shell("./x world"), host=host)
+
+
+def sentences(view: View, *, with_proposals: bool = True) -> list[tuple[str | None, State]]:
+    found = queries.facts_in(view.connection(), REPOSITORY, with_proposals=with_proposals)
+    return [(sentence_of(fact), fact.state) for fact in found]
+
+
+def test_a_proposal_gives_later_commands_a_purpose(view: View) -> None:
+    first = world(1)
+    fold_all(view, first)
+    assert sentences(view) == []
+    microskills.fold(view.connection(), proposing(first))
+    microskills.fold(view.connection(), rows(world(2).events, 600))
+    assert sentences(view) == [(WORLD["text"], State.CANDIDATE)]
+    microskills.fold(view.connection(), rows(world(3).events, 700))
+    assert sentences(view) == [(WORLD["text"], State.CONFIRMED)]
+    assert sentences(view, with_proposals=False) == []
+
+
+def test_what_its_own_session_showed_of_a_proposal_is_evidence(view: View) -> None:
+    first = world(1)
+    fold_all(view, first)
+    (built,) = attempts_of("npm run build", first=5)
+    attempt = built._replace(head="./x world", key="x world", text="./x world", rest="world")
+    microskills.fold(view.connection(), proposing(first, shown=shown_as_json([(8, attempt)])))
+    microskills.fold(view.connection(), rows(world(2).events, 600))
+    (fact,) = queries.facts_in(view.connection(), REPOSITORY, with_proposals=True)
+    assert (fact.state, fact.is_proposed, len(fact.evidence)) == (State.CONFIRMED, True, 2)
+    assert fact.evidence[0].positions == (5,)
+
+
+def test_a_proposal_of_before_there_was_a_proposer_bears_nothing_out(view: View) -> None:
+    first = world(1)
+    fold_all(view, first)
+    microskills.fold(view.connection(), proposing(first, command="", purpose="", shown=""))
+    assert queries.proposals_of(view.connection(), REPOSITORY) == []
+
+
+def test_a_learnt_fact_is_not_displaced_by_a_proposed_one(view: View) -> None:
+    fold_all(view, told(1, shell("npm run build")), told(2, shell("npm run build")), world(3))
+    microskills.fold(view.connection(), proposing(world(3)))
+    for number in range(4, 8):
+        microskills.fold(view.connection(), rows(world(number).events, 600 + 20 * number))
+    states = dict(sentences(view))
+    assert states["Build with `npm run build`."] is State.CONFIRMED
+    assert states[WORLD["text"]] is State.REVISED
+
+
+def test_a_session_is_asked_about_once_after_its_archive(view: View) -> None:
+    waiting = world(1)
+    fold_all(view, waiting, told(1, shell("./x world"), agent_id="agent-1"))
+    assert queries.not_asked_about(view.connection(), "2026") == []
+    archived = rows([*archive(waiting), *archive(told(1, agent_id="agent-1"))], 300)
+    microskills.fold(view.connection(), archived)
+    (found,) = queries.not_asked_about(view.connection(), "2026")
+    assert (found.host, found.repository, found.checkout) == ("claude_code", REPOSITORY, "/home/dev/project")
+    assert queries.not_asked_about(view.connection(), "2027") == []
+    microskills.fold(view.connection(), proposing(waiting))
+    assert queries.not_asked_about(view.connection(), "2026") == []
+
+
+def archive(telling: Telling) -> list[AggregateEvent]:
+    before = len(telling.events)
+    telling.tell(EndSession("other"))
+    return telling.events[before:]

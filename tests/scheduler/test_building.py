@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from codex_rollouts import TURN, answered, asked, turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sessions import edit, shell
@@ -18,9 +19,11 @@ from tokeneconomizer.domain.commands import (
     Delivery,
     EndTurn,
     HookCommand,
+    OpenTurn,
     PromptKind,
     ReturnCalls,
     SessionKey,
+    StartCall,
     SubmitPrompt,
 )
 from tokeneconomizer.domain.digests import CallKind, CallStatus, Hasher, digest_call
@@ -80,7 +83,7 @@ def test_the_agents_log_decides_which_calls_of_a_step_never_ran(transcript: Path
     )
     whole = command(transcript, ReturnCalls(CALLS, whole_step=True))
 
-    assert statuses(settled(whole, "")) == [CallStatus.NEVER_RAN, CallStatus.OK, CallStatus.OK]
+    assert statuses(settled(whole, OpenTurn())) == [CallStatus.NEVER_RAN, CallStatus.OK, CallStatus.OK]
 
 
 def test_of_a_long_log_only_the_end_is_looked_at(transcript: Path) -> None:
@@ -90,7 +93,7 @@ def test_of_a_long_log_only_the_end_is_looked_at(transcript: Path) -> None:
     )
     whole = command(transcript, ReturnCalls(CALLS, whole_step=True))
 
-    assert statuses(settled(whole, "")) == [CallStatus.OK, CallStatus.OK, CallStatus.NEVER_RAN]
+    assert statuses(settled(whole, OpenTurn())) == [CallStatus.OK, CallStatus.OK, CallStatus.NEVER_RAN]
 
 
 @pytest.mark.parametrize("result_characters", [10, RECENT_TAIL_BYTES, 3 * RECENT_TAIL_BYTES])
@@ -101,7 +104,7 @@ def test_a_result_is_found_however_much_was_logged_after_it(transcript: Path, re
     )
     whole = command(transcript, ReturnCalls(CALLS, whole_step=True))
 
-    assert statuses(settled(whole, "")) == [CallStatus.NEVER_RAN, CallStatus.OK, CallStatus.OK]
+    assert statuses(settled(whole, OpenTurn())) == [CallStatus.NEVER_RAN, CallStatus.OK, CallStatus.OK]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +119,7 @@ def test_other_commands_stay_as_they_are(transcript: Path, step: Step, host: str
     transcript.write_bytes(result_line("call-1", is_error=True))
     other = command(transcript, step, host)
 
-    assert settled(other, "prompt-1") == other
+    assert settled(other, OpenTurn("prompt-1")) == other
 
 
 @pytest.mark.parametrize(
@@ -257,3 +260,56 @@ def test_a_turn_is_accounted_again_when_calls_of_it_are_found(accounted: Parts) 
         "detail": "Bash × 1, Edit × 1",
     }
     assert entries["rules"] == before["entries"]["rules"]
+
+
+def rollout(*lines: dict[str, object]) -> bytes:
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def asks_and_gets(call_id: str, output: str) -> bytes:
+    asking = asked(call_id, "exec_command", '{"cmd": "x"}', metadata={"turn_id": TURN})
+    return rollout(asking, answered(call_id, output))
+
+
+def in_turn(transcript: Path, step: Step) -> HookCommand:
+    return replace(command(transcript, step, "codex"), running_turn=TURN)
+
+
+GOES_ON = "Wall time: 0.3 seconds\nProcess running with session ID 7\nOutput:\n"
+REFUSED = "unsupported call: x"
+
+
+@pytest.mark.parametrize(
+    ("step", "unheard"),
+    [
+        (StartCall("call-4"), ["call-1", "call-3"]),
+        (StartCall("call-3"), ["call-1"]),
+        (ReturnCalls((shell("x", call_id="call-3"),), whole_step=True), ["call-1"]),
+        (EndTurn("stop"), ["call-1", "call-2", "call-3"]),
+    ],
+)
+def test_calls_without_a_hook_are_looked_for_while_their_turn_goes_on(
+    transcript: Path, step: Step, unheard: list[str]
+) -> None:
+    logged = [("call-1", REFUSED), ("call-2", GOES_ON), ("call-3", REFUSED)]
+    transcript.write_bytes(
+        rollout(*turn()) + b"".join(asks_and_gets(call_id, output) for call_id, output in logged)
+    )
+
+    assert [call.call_id for call in settled(in_turn(transcript, step), OpenTurn(TURN)).unheard] == unheard
+
+
+@pytest.mark.parametrize(
+    ("newest_call", "unheard"), [("call-1", ["call-1", "call-2"]), ("", ["call-0", "call-1", "call-2"])]
+)
+def test_only_the_end_of_the_log_is_read_where_it_holds_all_that_is_new(
+    transcript: Path, newest_call: str, unheard: list[str]
+) -> None:
+    filling = asks_and_gets("call-0", "x" * RECENT_TAIL_BYTES)
+    transcript.write_bytes(
+        rollout(*turn()) + filling + asks_and_gets("call-1", "") + asks_and_gets("call-2", REFUSED)
+        + rollout(asked("call-3", "x", metadata={"turn_id": TURN}))
+    )  # fmt: skip
+    found = settled(in_turn(transcript, StartCall("call-3")), OpenTurn(TURN, newest_call))
+
+    assert [call.call_id for call in found.unheard] == unheard

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import secrets
 import signal
@@ -10,12 +9,11 @@ import stat
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread, get_ident
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import hook_payloads as hooks
 import pytest
-import structlog
 from daemon_runs import PATIENCE_S, call, output_of, running, start, status, until
 from workbench import rows_of, spooled_file, topics_in
 
@@ -24,7 +22,7 @@ from tokeneconomizer.projections import microskills
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.switch import current, open_view
 from tokeneconomizer.projections.table import PROJECTIONS
-from tokeneconomizer.scheduler import client, control, daemon, sending
+from tokeneconomizer.scheduler import client, control, sending
 from tokeneconomizer.scheduler.environment import FORBIDDEN_VARIABLES
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.lock import is_held
@@ -249,24 +247,3 @@ def test_what_sessions_taught_is_rendered_and_told_to_the_next_one(home: Home) -
             call(home, hooks.payload("SessionEnd", reason="other", **session))
     assert told[:2] == [b"{}", b"{}"]
     assert "Build with `cargo build`." in json.loads(told[2])["hookSpecificOutput"]["additionalContext"]
-
-
-def test_the_timers_run_in_the_thread_that_answers_hooks(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    threads: list[int] = []
-
-    async def run() -> None:
-        ticked = asyncio.Event()
-
-        class Ticking(daemon.Daemon):
-            def _tick(self, _work: object) -> None:
-                threads.append(get_ident())
-                ticked.set()
-
-        ticking = Ticking(home, structlog.stdlib.get_logger())
-        timers = ticking._start_timers(None)  # noqa: SLF001 - nothing else of a daemon is started
-        await ticked.wait()
-        timers.shutdown(wait=False)
-
-    monkeypatch.setattr(daemon, "TICK_S", 0.01)
-    asyncio.run(run())
-    assert set(threads) == {get_ident()}

@@ -4,17 +4,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from deny_list_runs import Checkout
+from deny_list_runs import ONE_NAME, Checkout
 
 from tokeneconomizer.hosts.pruning import TARGETS
 
-ONE_NAME = {
-    "claude_code": "Workflow",
-    "codex": "goals",
-    "copilot": "lab",
-    "pi": "bash",
-    "opencode": "webfetch",
-}
 WRITTEN = {
     "claude_code": {"permissions": {"deny": ["Workflow"]}},
     "copilot": {"disabledMcpServers": ["lab"]},
@@ -218,6 +211,10 @@ def test_a_switch_that_the_user_turned_on_since_stays_on(tmp_path: Path) -> None
         ("0.87.1", {"defaultTools": ["+grep"]}, {"defaultTools": ["read", "edit", "write", "grep"]}),
         ("0.87.1", {}, {"defaultTools": ["read", "edit", "write"]}),
         ("1.6.0", {"defaultTools": ["bash", "read"]}, {"defaultTools": ["read"]}),
+        ("1.6.0", {"defaultTools": ["bash", "read", "bash"]}, {"defaultTools": ["read"]}),
+        ("1.6.0", {"defaultTools": ["read", "+bash"]}, {"defaultTools": ["read", "+bash", "-bash"]}),
+        ("1.6.0", {"defaultTools": []}, {"defaultTools": []}),
+        ("0.87.1", {"defaultTools": []}, {"defaultTools": []}),
     ],
 )
 def test_pi_gets_the_form_that_its_version_understands(
@@ -229,6 +226,29 @@ def test_pi_gets_the_form_that_its_version_understands(
     assert json.loads(checkout.file.read_bytes()) == after
     checkout.deny_list().restore()
     assert json.loads(checkout.file.read_bytes()) == before
+
+
+@pytest.mark.parametrize(
+    ("users", "after"),
+    [
+        ({"defaultTools": ["bash", "ls"]}, {"defaultTools": ["ls"]}),
+        ({"defaultTools": ["+ls", "-edit"]}, {"defaultTools": ["read", "write", "ls"]}),
+        ({"defaultTools": []}, {}),
+    ],
+)
+def test_an_older_pi_is_given_what_is_left_of_the_users_own_list(
+    users: object, after: object, tmp_path: Path
+) -> None:
+    checkout = Checkout(tmp_path, "pi", "0.87.1")
+    (checkout.user_home / ".pi" / "agent" / "settings.json").write_text(json.dumps(users))
+    checkout.deny_list().apply(["bash"])
+    assert json.loads(checkout.read() or b"{}") == after
+
+
+def test_what_opencodes_second_file_says_of_a_tool_is_the_users_word(tmp_path: Path) -> None:
+    checkout = Checkout(tmp_path, "opencode")
+    (checkout.path / "opencode.jsonc").write_text('// mine\n{"tools": {"webfetch": true,}}')
+    assert checkout.deny_list().apply(["webfetch", "task"]).added == ("task",)
 
 
 def test_two_writes_are_taken_back_as_one(tmp_path: Path) -> None:

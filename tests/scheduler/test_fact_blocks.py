@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,6 +67,12 @@ class Desk:
         with EventLog(self.bench.home.events) as log, open_view(self.bench.home.views, microskills) as view:
             view.catch_up(log)
             return self.blocks.keep_up(view.connection(), self.bench.at, lambda: may_go_on)
+
+    def reached(self) -> list[object]:
+        """Return the blocks that reached their agents, as the view has them."""
+        with EventLog(self.bench.home.events) as log, open_view(self.bench.home.views, microskills) as view:
+            view.catch_up(log)
+            return [text for (text,) in view.connection().execute("SELECT text FROM injections")]
 
     def stored(self, topic: str, field: str) -> list[object]:
         query = (
@@ -174,6 +181,25 @@ def test_what_the_hook_client_gave_from_disk_is_stored_as_it_was(desk: Desk) -> 
 def test_a_start_that_was_given_nothing_is_none_with_facts(desk: Desk, reply: bytes) -> None:
     spooled_start(desk, reply)
     assert desk.stored("session.facts_injected", "text") == []
+
+
+@pytest.mark.parametrize("is_heard_of_first", [True, False])
+def test_a_late_answer_is_taken_back_once_and_what_was_given_instead_is_stored_once(
+    desk: Desk, *, is_heard_of_first: bool
+) -> None:
+    desk.work(1, "npm test")
+    desk.work(2, "npm test")
+    desk.render()
+    key, delivery_id = SessionKey("claude_code", "session-9"), "b" * 32
+    answer = desk.bench.do(StartSession("startup"), key=key, delivery_id=delivery_id)
+    heard_nothing = partial(desk.bench.application.delivery_failed, answer.stream_id, answer.said)
+    if is_heard_of_first:
+        heard_nothing(desk.bench.at, "late")
+    spooled_start(desk, reply_with("an older block"), delivery_id)
+    heard_nothing(desk.bench.at, "late")
+    assert desk.stored("session.facts_injected", "text") == [BLOCK, "an older block"]
+    assert len(desk.stored("session.delivery_failed", "reason")) == 1
+    assert desk.reached() == ["an older block"]
 
 
 def test_a_repository_that_is_not_trusted_has_no_start_on_disk(desk: Desk) -> None:

@@ -57,8 +57,6 @@ def states(bench: Workbench) -> list[str]:
         (b'{"hook_event_name": "Stop"}', "no agent of this version"),
         (b'{"hook_event_name": "Stop", "session_id": ""}', "has no `session_id`"),
         (b'{"hook_event_name": "Stop", "session_id": 7}', "has no `session_id`"),
-        (b'{"hook_event_name": "Stop", "session_id": "s", "timestamp": "now"}', "shape: copilot"),
-        (b'{"hook_event_name": "Stop", "session_id": "s", "turn_id": "1"}', "shape: codex"),
         (b'{"session_id": "s"}', "shape: unknown"),
     ],
 )

@@ -25,6 +25,7 @@ from tokeneconomizer.domain.commands import (
     PromptKind,
     ReturnCalls,
     SessionKey,
+    StartSession,
     SubmitPrompt,
 )
 from tokeneconomizer.domain.settings import Configuration
@@ -278,7 +279,63 @@ def test_activity_in_the_last_moment_stops_the_write(timeline: Timeline) -> None
     with EventLog(home.events) as log, open_view(home.views, prune_evidence) as view:
         ground = Ground(home, timeline.homes, timeline.settings, clock)
         PruneRound(ground, log, view, timeline.ask).run()
+        view.catch_up(log)
+        (line,) = prune_evidence.lists(view.connection())
     assert timeline.denied() == []
+    assert (line.state, line.refusal, line.names) == ("refused", "active", ["Workflow"])
+    assert list(timeline.checkout.iterdir()) == []
+    known = idle(timeline)
+    assert known.line is not None
+    assert (known.line.state, known.line.refusal) == ("written", "")
+    assert timeline.denied() == ["Workflow"]
+
+
+def resumed(timeline: Timeline, silent_s: float, *, expired: bool) -> None:
+    step = StartSession("resume", seconds_since_last_response=silent_s, cache_expired=expired)
+    command = HookCommand(SessionKey(HOST, "s"), "", str(timeline.checkout), "", step)
+    timeline.bench.application.handle(command, Delivery(f"resumed{silent_s}", timeline.clock.wall))
+
+
+@pytest.mark.parametrize(
+    ("minutes", "silent_s", "expired", "waits"),
+    [
+        (60, 3.0, True, 60),
+        (60, 20_000.0, True, 60),
+        (60, 3.0, False, 60),
+        (3, 3.0, False, 5),
+        (3, 3.0, True, 3),
+        (10, 400.0, False, 60),
+        (60, 5_400.0, False, 90),
+        (60, 1e300, False, 60),
+    ],
+)
+def test_a_cache_that_outlived_a_silence_lengthens_the_wait_and_nothing_shortens_it(
+    timeline: Timeline, minutes: int, silent_s: float, expired: bool, waits: int
+) -> None:  # S7.2
+    timeline.settings = Configuration({"toolprune": "suggest", "prune.idle_minutes": str(minutes)})
+    timeline.prompts(1)
+    resumed(timeline, silent_s, expired=expired)
+    timeline.approve("Workflow")
+    idle(timeline, minutes=waits - 1)
+    assert timeline.denied() == []
+    timeline.passes(timedelta(minutes=1))
+    timeline.round()
+    assert timeline.denied() == ["Workflow"]
+
+
+def test_a_server_of_copilots_that_nobody_uses_is_proposed(timeline: Timeline) -> None:
+    (timeline.checkout / ".mcp.json").write_text('{"mcpServers": {"lab": {}, "used": {}}}')
+    timeline.prompts(9, session="a", host="copilot")
+    timeline.prompts(3, replace(tool("used-alpha"), server="used"), session="b", host="copilot")
+    home = timeline.bench.home
+    with EventLog(home.events) as log, open_view(home.views, prune_evidence) as view:
+        ground = Ground(home, timeline.homes, timeline.settings, lambda: timeline.clock)
+        for _ in range(2):
+            PruneRound(ground, log, view, timeline.ask).run()
+        view.catch_up(log)
+        (line,) = prune_evidence.lists(view.connection())
+    assert (line.state, line.names) == ("proposed", ["lab"])
+    assert timeline.bench.topics().count("tool_prune.catalog_recorded") == 1
 
 
 def test_a_refusal_is_told_once_and_tried_again(timeline: Timeline) -> None:  # S6.6

@@ -16,7 +16,6 @@ import pytest
 from tokeneconomizer.domain.errors import SideCallFailed
 from tokeneconomizer.hosts.hook import te_hook_core
 from tokeneconomizer.hosts.side_call import MARK, NO_LEFTOVERS, Answer, CommandLine, Leftovers, Question
-from tokeneconomizer.scheduler import side_calls
 from tokeneconomizer.scheduler.side_calls import SideCalls
 
 if TYPE_CHECKING:
@@ -195,7 +194,3 @@ def test_an_agent_that_cannot_be_asked_is_told_before_anything_is_started(
 ) -> None:
     with pytest.raises(SideCallFailed, match=words):
         SideCalls(environments, callers).ready(HOST, Question("", ""))
-
-
-def test_these_agents_can_be_asked() -> None:
-    assert set(side_calls.CALLERS) == {"claude_code", "opencode", "pi"}

@@ -16,8 +16,10 @@ from tokeneconomizer.console.main import run
 from tokeneconomizer.scheduler.store import EventStore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+    from uuid import UUID
 
+    from eventsourcing.domain import CanMutateAggregate
     from sessions import Telling
 
     from tokeneconomizer.scheduler.home import Home
@@ -85,10 +87,15 @@ def _read(descriptor: int) -> bytes:
 
 def keep(home: Home, *tellings: Telling) -> None:
     """Store told sessions, each stream whole, one after the other."""
+    for telling in tellings:
+        keep_events(home, telling.events)
+
+
+def keep_events(home: Home, events: Iterable[CanMutateAggregate[UUID]]) -> None:
+    """Store events of one stream."""
     home.create()
     store = EventStore(home.events, home.key())
     try:
-        for telling in tellings:
-            store.recorder.insert_events([store.mapper.to_stored_event(event) for event in telling.events])
+        store.recorder.insert_events([store.mapper.to_stored_event(event) for event in events])
     finally:
         store.close()

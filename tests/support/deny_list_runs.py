@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -53,3 +55,45 @@ class Checkout:
     def read(self) -> bytes | None:
         """The agent's file, if there is one."""
         return self.file.read_bytes() if self.file.exists() else None
+
+
+ONE_NAME = {
+    "claude_code": "Workflow",
+    "codex": "goals",
+    "copilot": "lab",
+    "pi": "bash",
+    "opencode": "webfetch",
+}
+"""A name that each agent can be told to do without."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What stands under a path, links as themselves."""
+
+    mode: int
+    owner: int
+    content: bytes
+    attached: tuple[tuple[str, bytes], ...]
+
+    @classmethod
+    def at(cls, path: Path) -> Entry:
+        """Look at a path."""
+        status = path.lstat()
+        content = b""
+        if path.is_symlink():
+            content = os.fsencode(path.readlink())
+        elif path.is_file():
+            content = path.read_bytes()
+        names = os.listxattr(path, follow_symlinks=False) if sys.platform == "linux" else []
+        attached = tuple((name, os.getxattr(path, name, follow_symlinks=False)) for name in names)
+        return cls(status.st_mode, status.st_uid, content, attached)
+
+
+def everything_below(folder: Path) -> dict[str, Entry]:
+    """All that lies in a folder, git's own objects and index left out."""
+    return {
+        str(path.relative_to(folder)): Entry.at(path)
+        for path in sorted(folder.rglob("*"))
+        if ".git" not in path.parts or path.name == "exclude"
+    }

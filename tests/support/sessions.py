@@ -101,13 +101,13 @@ class Telling:
         after_s: float = 10,
         delivery_id: str = "",
         answered: bool = False,
-        cut_off: tuple[Call, ...] = (),
+        unheard: tuple[Call, ...] = (),
     ) -> Outcome:
         self.at += timedelta(seconds=after_s)
         self.deliveries += 1
         outcome = handle(
             self.session,
-            HookCommand(self.key, "", "/home/dev/project", "", step, cut_off),
+            HookCommand(self.key, "", "/home/dev/project", "", step, unheard),
             Delivery(delivery_id or f"delivery-{self.deliveries}", self.at, answered=answered),
             lambda: Place("example.org/team/project", "/home/dev/project"),
             self.rules,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tokeneconomizer.domain.facts.attempts import Attempt, Result, key_of, outcome_of
+from tokeneconomizer.domain.facts.folders import within
 from tokeneconomizer.domain.facts.life import SessionOfFacts
-from tokeneconomizer.domain.facts.ways import ways_in, within
+from tokeneconomizer.domain.facts.ways import ways_in
 from tokeneconomizer.domain.redaction import redact_command
 
 CHECKOUT = "/home/dev/project"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from tokeneconomizer.domain.commands import Step
+    from tokeneconomizer.domain.commands import OpenTurn, Step
     from tokeneconomizer.scheduler.home import Home
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
@@ -70,12 +70,13 @@ class Asked:
     gives_facts: bool = False
     checkout: str = ""
     repository: str = REPOSITORY
+    first_facts: list[tuple[str, str, str]] = field(default_factory=list)
 
     def place_of(self, folder: str) -> Place:
         self.places.append(folder)
         return Place(self.repository, self.checkout or folder)
 
-    def settled(self, command: HookCommand, _prompt_id: str) -> HookCommand:
+    def settled(self, command: HookCommand, _open_turn: OpenTurn) -> HookCommand:
         return command
 
     def may_give_facts(self, _host: str, _place: Place) -> bool:
@@ -107,6 +108,7 @@ class Workbench:
                 self.asked.settled,
                 self.asked.answer_hides_hints,
                 self.asked.may_give_facts,
+                keep_first_facts=lambda *told: self.asked.first_facts.append(told),
             ),
             User("/home/dev", locale),
             self.envelopes,

@@ -370,7 +370,6 @@ def test_a_file_of_another_user_is_refused(home: Path, file: Path) -> None:
     assert refusal(Place(home, file)).reason is Reason.NOT_WRITABLE
 
 
-@pytest.mark.skipif(AS_ROOT, reason="root may write to a read-only folder")
 @pytest.mark.parametrize("name", ["settings.json", "deep/settings.json"])
 def test_a_read_only_folder_is_refused(home: Path, file: Path, name: str) -> None:
     file.parent.chmod(0o555)

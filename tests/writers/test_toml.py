@@ -1,4 +1,3 @@
-import tomllib
 from itertools import pairwise
 
 import pytest
@@ -6,7 +5,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tokeneconomizer.writers.edit_model import changed, undoing
-from tokeneconomizer.writers.edits import JSON, AddElement, AddMember, Edit, Path, TakeAway
+from tokeneconomizer.writers.edits import (
+    JSON,
+    AddElement,
+    AddMember,
+    Edit,
+    Path,
+    RemoveMember,
+    SetMember,
+    TakeAway,
+)
 from tokeneconomizer.writers.errors import Reason, WriteRefused
 from tokeneconomizer.writers.splices import make_all, take_back_all
 from tokeneconomizer.writers.toml import Toml
@@ -70,6 +78,44 @@ def test_ours_is_found_in_whatever_form_another_program_gave_it(since: str, left
     assert edited(since, *undoing({}, [off("f", "a")])) == left
 
 
+TABLE = SetMember(("t", "x@y"), {"on": True, "at": "/a b"})
+LINES = '[t."x@y"]\non = true\nat = "/a b"\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "between"),
+    [
+        ("", ""),
+        ("a = 1\n", "\n"),
+        ("a = 1\n\n", "\n"),
+        ("a = 1", "\n\n"),
+        ("# mine\n[t]\na = 1\n\n[t.z]  # theirs\n# end\n", "\n"),
+    ],
+)
+def test_a_table_is_added_at_the_end_and_taken_back(before: str, between: str) -> None:
+    value = PLAIN.parse(before)
+    after = edited(before, TABLE)
+
+    assert after == before + between + LINES
+    # The line break that the last line lacked stays: what is taken back by its splice is taken back whole.
+    assert edited(after, *undoing(value, [TABLE])).removesuffix("\n") == before.removesuffix("\n")
+    assert take_back_all(after, PLAIN.edit(before, [TABLE])) == before
+
+
+@pytest.mark.parametrize(
+    ("since", "left"),
+    [
+        ('a = 1\n\n[t."x@y"]\non = false\n\n[u]\n', "a = 1\n\n[u]\n"),
+        ('[t]\n[t."x@y"]\non = """\n[u]\n"""\n# of u\n[u]\n', "[t]\n# of u\n[u]\n"),
+        ('t."x@y".on = true\nt."x@y".at = "b"\n', ""),
+        ('[t]\n"x@y" = { on = true }\nb = 1\n', "[t]\nb = 1\n"),
+        ('[u]\r\n\r\n[t."x@y"]\r\n', "[u]\r\n"),
+    ],
+)
+def test_a_table_is_taken_out_in_whatever_form_it_has(since: str, left: str) -> None:
+    assert edited(since, RemoveMember(("t", "x@y"))) == left
+
+
 @pytest.mark.parametrize(
     "text",
     ["a = 1\na = 2\n", "[f\n", "a = 1\x00", "a = 1\r[f]\r", 'a = "\\x41"\n', "f = {\n a = 1,\n}\n"],
@@ -87,7 +133,7 @@ def test_what_the_agent_would_stop_on_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "edit", [AddElement(("a",), 1), AddMember(("a",), {"b": 1}), AddMember(("a",), None)]
+    "edit", [AddElement(("a",), 1), AddMember(("a",), {"b": {"c": 1}}), AddMember(("a",), None)]
 )
 def test_what_no_line_can_say_is_refused(edit: Edit) -> None:
     with pytest.raises(WriteRefused) as refused:
@@ -95,11 +141,11 @@ def test_what_no_line_can_say_is_refused(edit: Edit) -> None:
     assert refused.value.reason is Reason.UNPROVEN_EDIT
 
 
-def test_a_closed_table_is_not_proved() -> None:
-    text = "f = { b = 1 }\n"
-    new = edited(text, off("f", "a"))
-    with pytest.raises(tomllib.TOMLDecodeError):
-        tomllib.loads(new)
+@pytest.mark.parametrize("edits", [[off("f", "a")], [off("f", "a"), off("g", "a")]])
+def test_a_closed_table_takes_no_line(edits: list[Edit]) -> None:
+    with pytest.raises(WriteRefused) as refused:
+        edited("f = { b = 1 }\n", *edits)
+    assert refused.value.reason is Reason.UNPROVEN_EDIT
 
 
 keys = st.sampled_from(["a", "b", "c", "with space", "ü", "1"])

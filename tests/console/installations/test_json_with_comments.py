@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tokeneconomizer.console.installations.json_with_comments import object_with_comments
+from tokeneconomizer.console.installations.json_members import object_with_comments
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,8 +5,11 @@ from canaries import FAKE_SECRETS, SECRET_COMMANDS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokeneconomizer.domain.facts.ways import Way, folder_after, joined, ways_in, within
+from tokeneconomizer.domain.facts.folders import joined, within
+from tokeneconomizer.domain.facts.purposes import may_have_purpose
+from tokeneconomizer.domain.facts.ways import Way, commands_in, folder_after, ways_in
 from tokeneconomizer.domain.redaction import redact_command
+from tokeneconomizer.domain.verdicts import read
 
 
 def only_way(command: str) -> Way:
@@ -142,3 +145,56 @@ def test_folders_join_to_one_that_is_known_or_unclear(steps: list[str]) -> None:
 def test_any_command_is_read_and_no_secret_comes_out(command: str) -> None:
     shown = " ".join(f"{way.text} {way.head}" for way in ways_in(redact_command(command)))
     assert not any(secret in shown for secret in FAKE_SECRETS.values())
+
+
+@pytest.mark.parametrize("before", ["", "time ", "timeout 60 ", "env A=1 ", "A=1 ", "nohup "])
+@pytest.mark.parametrize("after", ["", " 2>&1", " -q tests/test_a.py", " --port=80"])
+@pytest.mark.parametrize(
+    "command", ["pytest", "npm run test", "./scripts/test.sh", "uv run pytest", "python -m pytest"]
+)
+def test_a_plain_command_is_taken_as_the_grammar_reads_it(before: str, command: str, after: str) -> None:
+    line = f"{before}{command}{after}"
+    assert [one.needed_for_success for one in read(line).reading.invocations] == [True]
+    assert [way.is_proven for way in ways_in(line)] == [True]
+
+
+PIECES = [
+    *(
+        "pytest",
+        "npm",
+        "run",
+        "test",
+        "./scripts/lint.sh",
+        "bash",
+        "tools/build",
+        "cat",
+        "src/test",
+        "&&",
+        "|",
+    ),
+    *(
+        ";",
+        "python3.11",
+        "-m",
+        "'x y'",
+        "cd",
+        "ui",
+        "2>&1",
+        "> out",
+        "CI=1",
+        "py.test",
+        "docker-compose",
+        "up",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map(" ".join))
+def test_a_line_whose_quick_look_finds_nothing_has_no_purpose(line: str) -> None:
+    if not may_have_purpose(line):
+        assert not any(way.purpose for way in commands_in(line))
+
+
+@pytest.mark.parametrize("line", ["cd ui && ls", "cd ui; ls", "cd ui", "cd ../ui && npm test | tail"])
+def test_where_the_usual_line_goes_is_read_without_the_grammar_and_the_same(line: str) -> None:
+    assert folder_after(line) == folder_after(f"true && {line}")

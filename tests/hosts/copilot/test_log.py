@@ -238,6 +238,31 @@ def test_a_message_is_a_prompt_of_whoever_wrote_it(
     assert [(prompt.kind, prompt.agent_id) for prompt in prompts] == ([(kind, agent_id)] if kind else [])
 
 
+def test_a_prompt_has_the_id_under_which_its_hook_was_stored(events_file: Path) -> None:
+    def hook(second: int, told_at: object, **more: object) -> Event:
+        data = {"hookType": "userPromptSubmitted", "input": {"timestamp": told_at}}
+        return event("hook.start", data, second, **more)
+
+    lines = [
+        START,
+        hook(1, 1_767_607_201_000),
+        hook(2, 1_767_607_202_000, agentId="a1"),
+        event("user.message", {"content": "look"}, 3, agentId="a1"),
+        event("user.message", {"content": "go"}, 4),
+        event("user.message", {"content": "no hook ran"}, 5),
+        hook(6, "not a number"),
+        event("user.message", {"content": "nor here"}, 6),
+    ]
+    prompts = [record for record in records_of(events_file, *lines) if isinstance(record, LoggedPrompt)]
+
+    assert [prompt.prompt_id for prompt in prompts] == [
+        "user.message-3",
+        "1767607201000",
+        "user.message-5",
+        "user.message-6",
+    ]
+
+
 def test_the_calls_of_one_message_are_one_step(events_file: Path) -> None:
     first, second = asked("bash", {"command": "ls"}), asked("view", {"path": "a.py"}) | {"toolCallId": "c2"}
     calls = records_of(events_file, START, message(first, second, {"name": "bash"}))

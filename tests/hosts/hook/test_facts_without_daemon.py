@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokeneconomizer.hosts.hook import hook_facts, wire
+from tokeneconomizer.scheduler.given_facts import GivenFacts
+from tokeneconomizer.scheduler.home import Home
 
 if TYPE_CHECKING:
     import subprocess
@@ -22,15 +24,16 @@ def checkout(tmp_path: Path, home: Path) -> Path:
     folder = tmp_path / "project"
     (folder / "sub").mkdir(parents=True)
     (folder / ".git").mkdir()
-    block = home / "repos" / "project-1" / "claude_code" / "facts.md"
-    block.parent.mkdir(parents=True)
-    block.write_text(BLOCK)
+    for host in hook_facts.SOURCES:
+        block = home / "repos" / "project-1" / host / "facts.md"
+        block.parent.mkdir(parents=True)
+        block.write_text(BLOCK)
     lead_to(home, folder)
     return folder
 
 
 def lead_to(home: Path, folder: Path) -> None:
-    checkouts = {str(folder): {"claude_code": "project-1/claude_code/facts.md"}}
+    checkouts = {str(folder): {host: f"project-1/{host}/facts.md" for host in hook_facts.SOURCES}}
     starts = {"configuration": [], "checkouts": checkouts}
     (home / "repos" / "starts.json").write_text(json.dumps(starts))
 
@@ -46,16 +49,21 @@ def given(result: subprocess.CompletedProcess[bytes]) -> str:
     return str(output.get("additionalContext", ""))
 
 
-@pytest.mark.parametrize("source", ["startup", "clear", "compact"])
+@pytest.mark.parametrize(
+    ("host", "source"),
+    [(host, source) for host in ("claude_code", "codex") for source in hook_facts.SOURCES[host]],
+)
 @pytest.mark.parametrize("folder", ["", "sub"])
 def test_a_start_is_answered_from_disk_and_spooled_with_its_reply(
     run: Callable[..., subprocess.CompletedProcess[bytes]],
     home: Path,
     checkout: Path,
+    host: str,
     source: str,
     folder: str,
 ) -> None:
-    result = run("SessionStart", started(checkout / folder, source))
+    flags = ["--host", host, "--event", "SessionStart"]
+    result = run("SessionStart", started(checkout / folder, source), flags=flags)
     assert given(result) == BLOCK
     (path,) = (home / "spool").iterdir()
     assert wire.parse_spooled(path.read_bytes()).reply == result.stdout
@@ -134,3 +142,37 @@ def test_what_could_not_be_spooled_is_not_given(
 
 def test_a_block_stays_far_below_what_the_agent_cuts() -> None:
     assert hook_facts.BLOCK_BYTES_MAX < 10_000
+
+
+def started_copilot(folder: Path, source: str, session_id: str = "s-1", **fields: object) -> bytes:
+    payload = {"sessionId": session_id, "timestamp": 1, "source": source, "cwd": str(folder), **fields}
+    return json.dumps(payload).encode()
+
+
+def given_to_copilot(result: subprocess.CompletedProcess[bytes]) -> str:
+    assert (result.returncode, result.stderr) == (0, b"")
+    reply = json.loads(result.stdout)
+    assert set(reply) <= {"additionalContext"}
+    return str(reply.get("additionalContext", ""))
+
+
+@pytest.mark.parametrize(("event", "host"), [("sessionStart", "copilot"), ("SessionStart", "claude_code")])
+def test_copilot_is_answered_in_its_own_form_whatever_the_registration(
+    run: Callable[..., subprocess.CompletedProcess[bytes]], checkout: Path, event: str, host: str
+) -> None:
+    flags = ["--host", host, "--event", event, "--via", "plugin"]
+    assert given_to_copilot(run(payload=started_copilot(checkout, "new"), flags=flags)) == BLOCK
+    sub_agents = started_copilot(checkout, "new", agentId="a", parentAgentId="s-1")
+    assert given_to_copilot(run(payload=sub_agents, flags=flags)) == ""
+
+
+def test_a_resumed_session_of_copilot_is_given_the_bytes_of_its_start(
+    run: Callable[..., subprocess.CompletedProcess[bytes]], home: Path, checkout: Path
+) -> None:
+    first = "What was told once.\n\N{SNOWMAN}"
+    GivenFacts(Home(home)).keep("copilot", "s-1", first)
+    flags = ["--host", "copilot", "--event", "sessionStart", "--via", "plugin"]
+    ids = ("s-1", "s-2", "../s-1", "", "copilot/s-1")
+    payloads = [started_copilot(checkout, "resume", session_id) for session_id in ids]
+
+    assert [given_to_copilot(run(payload=payload, flags=flags)) for payload in payloads] == [first, *[""] * 4]

@@ -1,7 +1,8 @@
-"""The command lines that agents are given, absolute: of the hook client, and of `te`."""
+"""What an installation is told: the command lines of the hook client and of `te`, and whose home it is."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -23,3 +24,8 @@ def daemon_words() -> list[str]:
 def te_words() -> list[str]:
     """Return the command that runs `te` with this interpreter, wherever it is called from."""
     return [sys.executable, "-I", "-m", "tokeneconomizer.console.main"]
+
+
+def agents_home_from(option: Path | None) -> Path:
+    """Return where agents' own files are looked for."""
+    return option or Path(os.environ.get("HOME") or Path.home())

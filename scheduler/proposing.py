@@ -1,0 +1,195 @@
+"""
+The proposer: asked once about each archived session where `microskills` is `full`, while no hook calls.
+
+What it says is checked against what the session ran, and counts from a second session on. Whatever goes wrong
+changes nothing for the agent; it is told in the log, and by `te status`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from tokeneconomizer.domain.commands import Place
+from tokeneconomizer.domain.errors import SideCallFailed
+from tokeneconomizer.domain.facts.proposer import (
+    INSTRUCTIONS,
+    PURPOSE,
+    Returned,
+    borne_out,
+    digest_of,
+    proposals_from,
+)
+from tokeneconomizer.domain.facts.watching import Watched, stays_in_folder
+from tokeneconomizer.domain.setup import SideCall
+from tokeneconomizer.hosts.side_call import Question
+from tokeneconomizer.projections import microskill_queries as queries
+from tokeneconomizer.projections.event_rows import EventRow
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+    from datetime import datetime
+
+    import structlog
+
+    from tokeneconomizer.hosts.side_call import Answer
+    from tokeneconomizer.projections.event_log import EventLog
+    from tokeneconomizer.projections.event_rows import LogEntry
+    from tokeneconomizer.projections.microskill_queries import Archived
+    from tokeneconomizer.scheduler.application import Application
+    from tokeneconomizer.scheduler.fact_policy import FactPolicy
+    from tokeneconomizer.scheduler.side_calls import SideCalls
+
+ARCHIVED_WITHIN = timedelta(days=1)
+"""Who switches it on is not asked about the whole history; what waits longer found no agent for a day."""
+
+IDLE_S = 5.0
+"""No hook called for so long: no turn is at work that the side call would take the processor from."""
+
+
+class Proposing:
+    """
+    Asks the proposer, about one session at a time.
+
+    Args:
+        application: stores what comes of it.
+        policy: whose sessions are asked about.
+        side_calls: how the proposer is asked.
+        log: the daemon's log.
+        now: the clock.
+        after: called when something was stored.
+
+    Attributes:
+        problem: why the proposer could not be asked or gave no answer the last time, or empty.
+
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        policy: FactPolicy,
+        side_calls: SideCalls,
+        log: structlog.stdlib.BoundLogger,
+        now: Callable[[], datetime],
+        after: Callable[[], None],
+    ) -> None:
+        self._application = application
+        self._policy = policy
+        self._side_calls = side_calls
+        self._log = log
+        self._now = now
+        self._after = after
+        # Of these nothing is worth to be asked; they are forgotten with the day.
+        self._passed_over: set[str] = set()
+        self.running: asyncio.Task[None] | None = None
+        self.problem = ""
+
+    def start_if_due(self, connection: sqlite3.Connection, events: EventLog) -> None:
+        """
+        Ask about the next session that was archived, if one is; returns at once.
+
+        Args:
+            connection: of the view `microskills`, which knows all events.
+            events: the event log.
+
+        """
+        if not self._policy.is_anywhere_full or (self.running is not None and not self.running.done()):
+            return
+        waiting = queries.not_asked_about(connection, (self._now() - ARCHIVED_WITHIN).isoformat())
+        self._passed_over.intersection_update(one.stream_id for one in waiting)
+        for archived in waiting:
+            if archived.stream_id in self._passed_over or not self._may_ask(archived):
+                continue
+            session = _calls_of(events.stream(archived.stream_id))
+            digest = digest_of(session)
+            if not digest:
+                self._passed_over.add(archived.stream_id)
+                continue
+            known = queries.proposed_in(connection, archived.repository)
+            self.running = asyncio.get_running_loop().create_task(
+                self._ask(archived, session, digest, frozenset(known))
+            )
+            return
+
+    async def close(self) -> None:
+        """End the call that runs, if one does."""
+        if self.running is not None:
+            self.running.cancel()
+            with suppress(asyncio.CancelledError):
+                await self.running
+
+    def _may_ask(self, archived: Archived) -> bool:
+        host, now = archived.host, self._now()
+        if not self._policy.may_ask(host, Place(archived.repository, archived.checkout)):
+            return False
+        limit = int(self._policy.configuration().get("facts.proposer_calls_per_day", host=host))
+        with self._application.setup(host, now) as setup:
+            return setup.side_calls_on(now, PURPOSE) < limit
+
+    async def _ask(
+        self, archived: Archived, session: list[Returned], digest: str, known: frozenset[str]
+    ) -> None:
+        try:
+            answer = await self._answer(archived, digest)
+            self._take(archived, session, answer, known)
+        except SideCallFailed as error:
+            self._tell(str(error))
+        except Exception as error:  # noqa: BLE001 - the proposer is an extra: nothing else may end by it
+            self._log.exception("proposer failed")
+            self._tell(f"the proposer failed ({type(error).__name__}): the daemon's log tells more")
+
+    async def _answer(self, archived: Archived, digest: str) -> Answer:
+        call = self._side_calls.ready(archived.host, Question(INSTRUCTIONS, digest))
+        answer: Answer | None = None
+        try:
+            answer = await self._side_calls.ask(archived.host, call)
+        finally:
+            # It may have cost something whatever came of it; and by this event a session is asked about once.
+            made = SideCall(
+                archived.stream_id,
+                PURPOSE,
+                model="" if answer is None else answer.model,
+                sent_characters=len(INSTRUCTIONS) + len(digest),
+                cost_usd=None if answer is None else answer.cost_usd,
+            )
+            self._application.side_call_made(archived.host, made, self._now())
+            self._after()
+        return answer
+
+    def _take(
+        self, archived: Archived, session: list[Returned], answer: Answer, known: frozenset[str]
+    ) -> None:
+        proposals = proposals_from(answer.text)
+        if proposals is None:
+            self._tell("the proposer proposed nothing: its answer was not the object that it was asked for")
+            return
+        self.problem = ""
+        watched = Watched(archived.checkout, stays_in_folder(archived.host, ""))
+        found = [one for one in borne_out(proposals, watched, session) if one.fact_id not in known]
+        self._log.info("proposer answered", proposals=len(proposals), borne_out=len(found))
+        if found:
+            self._application.facts_proposed(archived.repository, self._now(), archived.stream_id, found)
+            self._after()
+
+    def _tell(self, problem: str) -> None:
+        self.problem = problem
+        self._log.warning("proposer not heard", reason=problem)
+
+
+def _calls_of(stream: list[LogEntry]) -> list[Returned]:
+    """Return the calls of a stream, those of a shell with their commands."""
+    commands: dict[object, tuple[str, bool]] = {}
+    calls: list[Returned] = []
+    for row in stream:
+        if not isinstance(row, EventRow):
+            continue
+        data = row.data
+        if row.topic == "session.tool_called" and data["kind"] == "shell":
+            commands[data["call_id"]] = (str(data["command"]), bool(data["background"]))
+        elif row.topic == "session.tool_returned":
+            command, background = commands.pop(data["call_id"], ("", False))
+            calls.append(Returned(row.position, command, background, data))
+    return calls
