@@ -182,6 +182,7 @@ class HookCommand:
         unheard: calls of the turn that is open until now, from the agent's own log, of which no hook told.
         running_turn: the agent's own id of the turn that this belongs to, where calls have no hook of their
             own and are to be looked for in the agent's log while it runs; else empty.
+        looks_ahead: whether the agent's side does not wait for the answers to steps that need none.
         offered: the tools that the agent offers the model in this checkout, where it tells them and they are
             new or changed.
 
@@ -194,4 +195,5 @@ class HookCommand:
     step: Step | None
     unheard: tuple[Call, ...] = ()
     running_turn: str = ""
+    looks_ahead: bool = False
     offered: tuple[OfferedTool, ...] = ()

@@ -14,12 +14,14 @@ class Decision:
         context: text for the model, beside the newest result or at the session's start.
         hint: text for the user.
         echo_hint: whether the model is asked to repeat the hint, because the agent hides it.
+        quiet_steps: after how many further steps there certainly is nothing to say; told to those that ask.
 
     """
 
     context: str = ""
     hint: str = ""
     echo_hint: bool = False
+    quiet_steps: int = 0
 
     @property
     def says_something(self) -> bool:

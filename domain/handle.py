@@ -33,6 +33,7 @@ from tokeneconomizer.domain.guard import texts
 from tokeneconomizer.domain.guard.decide import Hint, Redirect, decide
 from tokeneconomizer.domain.guard.gate import far_outside
 from tokeneconomizer.domain.guard.limits import Limits
+from tokeneconomizer.domain.guard.quiet import quiet_steps
 from tokeneconomizer.domain.labels import label
 from tokeneconomizer.domain.microskills import NO_BLOCK, GivenBlock
 from tokeneconomizer.domain.redaction import scrub
@@ -193,6 +194,7 @@ class _Handling:
         match step:
             case SubmitPrompt():
                 dropped = self._submit_prompt(session, step)
+                decision = self._silence(session)
             case StartCall():
                 decision = self._judge(session)
             case ReturnCalls():
@@ -325,7 +327,13 @@ class _Handling:
             return self._redirect(session, verdict)
         if isinstance(verdict, Hint):
             return self._hint(session, verdict)
-        return NOTHING
+        return self._silence(session)
+
+    def _silence(self, session: Session) -> Decision:
+        """Say nothing, and where that helps, how long that will be so."""
+        if not self._command.looks_ahead:
+            return NOTHING
+        return Decision(quiet_steps=quiet_steps(session.turn, session.limits))
 
     def _watch_gate(self, session: Session) -> None:
         if session.turn.is_gated:

@@ -64,13 +64,14 @@ class HookReply:
     The reply's bytes, and what to take back when they do not arrive.
 
     Attributes:
-        key: names the session, for the order of its calls.
+        speaks: whether it says anything to the model or the user.
 
     """
 
     data: bytes
     stream_id: UUID | None = None
     said: tuple[Said, ...] = ()
+    speaks: bool = False
 
 
 class HookCalls:
@@ -115,8 +116,9 @@ class HookCalls:
             self._log.info(
                 "call not stored", reason=answer.dropped, host=command.key.host, hook=label(command.event)
             )
-        data = host.encode(command.event, NOTHING if call.answered else answer.decision)
-        return HookReply(data, answer.stream_id, answer.said)
+        decision = NOTHING if call.answered else answer.decision
+        data = host.encode(command.event, decision)
+        return HookReply(data, answer.stream_id, answer.said, decision.says_something)
 
     def not_delivered(self, reply: HookReply, reason: str) -> None:
         """Take back what a reply said that never reached the agent."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.hook import wire
 from tokeneconomizer.scheduler.connections import Connection, Kept, Listener
-from tokeneconomizer.scheduler.hook_calls import EMPTY_REPLY, HookCall, HookReply, empty_reply
+from tokeneconomizer.scheduler.hook_calls import HookCall, HookReply, empty_reply
 from tokeneconomizer.scheduler.spool import flag
 from tokeneconomizer.scheduler.store_trouble import StoreFailing
 
@@ -112,7 +112,7 @@ class Server:
             reply = self._hook_reply(header, payload)
             await connection.send(wire.encode_reply(self._speaker.version, reply.data))
             # A bridge confirms whatever says something; what stands for no event cannot be taken back.
-            if reply.said or (header.kind == "bridge" and reply.data != EMPTY_REPLY):
+            if reply.said or (header.kind == "bridge" and reply.speaks):
                 await self._confirm(reply, connection)
         else:
             data = self._speaker.control(header.kind, payload)

@@ -35,6 +35,20 @@ export interface Said {
   context?: string;
   /** For the user. */
   hint?: string;
+  /** To how many further steps of the session there certainly is nothing to say. */
+  quiet?: number;
+}
+
+/** What a call is about. */
+export interface Options {
+  /** Sends the listed environment along. */
+  isStart?: boolean;
+  /** The folder of a session that begins anew: without a daemon it is given the facts that lie on disk. */
+  factsOf?: string | undefined;
+  /** The session of a step, or of a prompt: who tells a step does not wait where nothing is to be said to it. */
+  stepOf?: string;
+  /** False where nothing is ever said: nobody waits for it. */
+  isWaitedFor?: boolean;
 }
 
 /** A person does not notice it, and a daemon at work answers in a millisecond. */
@@ -89,6 +103,10 @@ interface Call {
   take: (said: Said) => void;
   /** The working folder of a session that begins anew, whose facts may be read from disk. */
   factsOf: string | undefined;
+  /** The session whose step this is; undefined of what is none. */
+  stepOf: string | undefined;
+  /** To how many steps after it there is nothing to say, once the daemon replied. */
+  quiet: number;
   /** Given up: whatever still happens to it must not be sent, nor taken. */
   isLate: boolean;
 }
@@ -200,6 +218,24 @@ class Connection {
   }
 }
 
+/** How many steps of a session the daemon has nothing to say to, and how many of them are on their way. */
+class Quiet {
+  private promised = 0;
+  private under = 0;
+
+  /** A step begins; returns whether nobody need wait for it. */
+  begin(): boolean {
+    this.under += 1;
+    return this.under <= this.promised;
+  }
+
+  /** A step is over; what the daemon said of those after it replaces what it said before. */
+  end(promised: number): void {
+    this.under -= 1;
+    this.promised = promised;
+  }
+}
+
 /** The way to the daemon, kept for as long as the agent's process lives. */
 export class Bridge {
   /** False in a side call of our own, and where no home is known: then no call does anything. */
@@ -208,6 +244,7 @@ export class Bridge {
   private readonly home: string;
   private connection: Connection | undefined;
   private calls: Promise<void> = Promise.resolve();
+  private readonly steps = new Map<string, Quiet>();
   private pausedUntil = 0;
   private lastMs = 0;
   private inThisMs = 0;
@@ -220,44 +257,55 @@ export class Bridge {
 
   /**
    * Tell the daemon of an event; resolves when that is over, within its deadline and SPOOLING_MS, and never rejects.
+   * Where nothing is to be said it resolves at once, and the event is told, or spooled, all the same.
    *
    * @param event the agent's name of it
    * @param payload JSON values; long texts are cut
    * @param take does what the daemon says, before the call resolves; what it does not take counts as not said
-   * @param options `isStart` sends the listed environment along; `factsOf` is the folder of a session that begins
-   *   anew: without a daemon it is given the facts that lie on disk
+   * @param options what the call is about
    */
   call(
     event: string,
     payload: object,
     take: (said: Said) => void = () => {},
-    options: { isStart?: boolean; factsOf?: string | undefined } = {},
+    options: Options = {},
   ): Promise<void> {
     if (!this.isOn) return Promise.resolve();
     try {
       const bytes = encoded(payload);
       if (bytes === undefined) return Promise.resolve();
+      const isQuiet = options.stepOf !== undefined && this.quiet(options.stepOf).begin();
+      const isWaitedFor = options.isWaitedFor !== false && !isQuiet;
       const call: Call = {
         event,
         timeNs: this.now(),
         deliveryId: crypto.randomBytes(16).toString("hex"),
         environment: options.isStart ? this.listedEnvironment() : Buffer.alloc(0),
         payload: bytes,
-        take,
+        take: isWaitedFor ? take : refuse,
         factsOf: options.factsOf,
+        stepOf: options.stepOf,
+        quiet: 0,
         isLate: false,
       };
       const deadline = performance.now() + (options.isStart ? START_DEADLINE_MS : DEADLINE_MS);
       // One after the other: the daemon stores them in this order.
       this.calls = this.calls.then(() => this.deliver(call, deadline)).catch(() => {});
-      return this.calls;
+      return isWaitedFor ? this.calls : Promise.resolve();
     } catch {
       return Promise.resolve();
     }
   }
 
+  private quiet(session: string): Quiet {
+    const known = this.steps.get(session) ?? new Quiet();
+    this.steps.set(session, known);
+    return known;
+  }
+
   private async deliver(call: Call, deadline: number): Promise<void> {
     const failure = await this.ask(call, deadline);
+    if (call.stepOf !== undefined) this.quiet(call.stepOf).end(failure === undefined ? call.quiet : 0);
     if (failure === undefined) {
       const connection = this.connection;
       if (connection && isOlder(connection.version, this.installed.version)) {
@@ -306,8 +354,12 @@ export class Bridge {
   private taken(text: string, call: Call, connection: Connection): Failure | undefined {
     if (text.trim() === NOTHING_SAID) return undefined;
     try {
-      call.take(JSON.parse(text) as Said);
-      connection.confirm();
+      const said = JSON.parse(text) as Said;
+      if (Number.isInteger(said.quiet)) call.quiet = said.quiet as number;
+      if (said.context || said.hint) {
+        call.take(said);
+        connection.confirm();
+      }
     } catch {
       // Unconfirmed, so that the daemon says it again.
       connection.end("broken");
@@ -484,6 +536,11 @@ function isOlder(daemon: string, program: string): boolean {
   if ([...left, ...right].some((part) => !Number.isInteger(part))) return false;
   const at = right.findIndex((part, index) => part !== left[index]);
   return at >= 0 && (left[at] ?? -1) < (right[at] ?? 0);
+}
+
+/** Take nothing: nobody waits any more, and what is not taken is said again to the next step. */
+function refuse(): never {
+  throw new Error("too late");
 }
 
 function attempt(work: () => void): void {

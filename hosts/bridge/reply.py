@@ -11,10 +11,9 @@ if TYPE_CHECKING:
 
 def encode(_event: str, decision: Decision) -> bytes:
     """Return the reply's bytes; see `hosts.host.Host.encode`."""
-    said = {"context": decision.context, "hint": decision.hint}
-    return json.dumps({name: text for name, text in said.items() if text}, ensure_ascii=False).encode(
-        "utf-8", "replace"
-    )
+    said = {"context": decision.context, "hint": decision.hint, "quiet": decision.quiet_steps}
+    told = {name: value for name, value in said.items() if value}
+    return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def context_in(reply: bytes) -> str:

@@ -67,6 +67,7 @@ def decode(payload: Mapping[str, object], event_flag: str) -> HookCommand:
         cwd=text(payload, "folder"),
         transcript="",
         step=decoder(payload, about) if decoder else None,
+        looks_ahead=True,
         offered=_offered(payload),
     )
 

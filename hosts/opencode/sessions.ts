@@ -9,7 +9,7 @@ import * as files from "node:fs/promises";
 import { join } from "node:path";
 
 import { within } from "../bridge/bridge.ts";
-import type { Bridge, Said } from "../bridge/bridge.ts";
+import type { Bridge, Options, Said } from "../bridge/bridge.ts";
 
 /** Foreign objects, of which few members are known. */
 export type Foreign = any;
@@ -153,7 +153,7 @@ export class Sessions {
     sessionID: string,
     payload: object,
     take: (said: Said) => void = () => {},
-    options: { isStart?: boolean; factsOf?: string | undefined } = {},
+    options: Options = {},
   ): Promise<void> {
     const parent = this.known.get(sessionID)?.parent ?? "";
     const until = performance.now() + HOOK_MS;
@@ -183,7 +183,7 @@ export class Sessions {
     const output = { message: { id: message?.id }, parts: told };
     const payload = { name: "chat.message", input: { sessionID }, output };
     // Nothing is said to a prompt, so nobody need wait.
-    void this.tell("chat.message", sessionID, payload);
+    void this.tell("chat.message", sessionID, payload, undefined, { isWaitedFor: false, stepOf: sessionID });
   }
 
   /** The session as a request finds it: from now on its facts stay. */
@@ -204,10 +204,11 @@ export class Sessions {
     const metadata = result?.metadata && "exit" in result.metadata ? { exit: result.metadata.exit } : {};
     const output = { output: textOf(result), metadata };
     const payload = { name: "tool.execute.after", input, output, ...tools };
-    await this.tell("tool.execute.after", sessionID, payload, (said) => {
+    const take = (said: Said): void => {
       if (said.context) addTo(result, said.context);
       if (said.hint) hint(said.hint);
-    });
+    };
+    await this.tell("tool.execute.after", sessionID, payload, take, { stepOf: sessionID });
   }
 
   /** A call that failed; `say` has the model read a text, and throws where it cannot. */
@@ -218,10 +219,11 @@ export class Sessions {
     const told = { status: "error", input: state.input, error: String(error), metadata, time };
     const properties = { sessionID, part: { type: "tool", tool, callID, sessionID, messageID, state: told } };
     const event = { type: "message.part.updated", properties };
-    await this.tell(event.type, sessionID, { name: "event", event }, (said) => {
+    const take = (said: Said): void => {
       if (said.context) say(said.context, session);
       if (said.hint) hint(said.hint);
-    });
+    };
+    await this.tell(event.type, sessionID, { name: "event", event }, take, { stepOf: sessionID });
   }
 
   private givenFile(sessionID: string): string {

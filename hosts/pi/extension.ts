@@ -8,12 +8,15 @@
  */
 
 import { Bridge } from "../bridge/bridge.ts";
-import type { Installed, Said } from "../bridge/bridge.ts";
+import type { Installed, Options, Said } from "../bridge/bridge.ts";
 
 declare const INSTALLED: Installed;
 
 /** Names our section of the system prompt, and our messages. */
 const TAG = "tokeneconomizer";
+
+/** Nothing is ever said to these events, so that Pi does not wait for them; it does at its end, for all. */
+const UNANSWERED: [undefined, Options] = [undefined, { isWaitedFor: false }];
 
 /** A part of Pi's interface: what is used here. */
 interface Pi {
@@ -122,7 +125,7 @@ class Extension {
       this.tell("session_compact", context, {
         reason: event.reason,
         compactionEntry: { summary: event.compactionEntry?.summary },
-      }),
+      }, ...UNANSWERED),
     );
     this.on("session_shutdown", (event: { reason: string }, context) =>
       this.tell("session_shutdown", context, { reason: event.reason }),
@@ -145,7 +148,7 @@ class Extension {
     context: Context,
     event: object,
     take?: (said: Said) => void,
-    options?: { isStart: boolean; factsOf: string | undefined },
+    options?: Options,
   ): Promise<void> {
     const payload = {
       session_id: context.sessionManager.getSessionId(),
@@ -184,7 +187,7 @@ class Extension {
       entryId: entry.id,
       source: isOfExtension ? "extension" : "interactive",
       tools: this.changedTools(),
-    });
+    }, undefined, { isWaitedFor: false, stepOf: context.sessionManager.getSessionId() });
   }
 
   /** The tools that a request holds and how long they are; undefined where that was told already. */
@@ -215,7 +218,8 @@ class Extension {
       }),
       ran,
     };
-    await this.tell("turn_end", context, step, (said) => this.say(said, context, event));
+    const stepOf = context.sessionManager.getSessionId();
+    await this.tell("turn_end", context, step, (said) => this.say(said, context, event), { stepOf });
   }
 
   private say(said: Said, context: Context, event: TurnEnd): void {
@@ -235,7 +239,7 @@ class Extension {
       outcome: this.outcome,
       provider: context.model?.provider,
       usage: { tokens: usage?.tokens, contextWindow: usage?.contextWindow },
-    });
+    }, ...UNANSWERED);
   }
 }
 

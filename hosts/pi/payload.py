@@ -65,6 +65,7 @@ def decode(payload: Mapping[str, object], event_flag: str) -> HookCommand:
         cwd=text(payload, "cwd"),
         transcript=text(payload, "session_file"),
         step=decoder(event) if decoder else None,
+        looks_ahead=True,
         offered=_offered(event),
     )
 

@@ -106,7 +106,7 @@ class GuardedSession(RuleBasedStateMachine):
         line = len(self.log) + 1
         self.log.append(LoggedStep(tuple(named), tuple(line for _ in named), line, self.telling.at))
         # S4.8: an answer can say something, and nothing else.
-        assert set(outcome.decision.__slots__) == {"context", "hint", "echo_hint"}
+        assert set(outcome.decision.__slots__) == {"context", "hint", "echo_hint", "quiet_steps"}
 
     @invariant()
     def every_call_is_stored_and_no_turn_is_ended_by_the_guard(self) -> None:

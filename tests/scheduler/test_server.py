@@ -409,7 +409,7 @@ def test_a_bridge_that_does_not_confirm_is_hung_up_on_and_told_again(bench: Work
 def test_a_bridge_confirms_also_what_stands_for_no_event(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    again = HookReply(b'{"context": "as at its start"}')
+    again = HookReply(b'{"context": "as at its start"}', speaks=True)
     monkeypatch.setattr(HookCalls, "answer", lambda _calls, _call: again)
 
     async def talk(_serving: Serving) -> None:

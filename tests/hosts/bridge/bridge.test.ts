@@ -169,6 +169,93 @@ test("what was taken is confirmed, and what could not be taken is not", async ()
   assert.equal(daemon.connections, 2);
 });
 
+/** Answers each request when the test lets it. */
+class Held {
+  readonly waiting: (() => void)[] = [];
+  readonly answer: Answer = (asked, socket) => {
+    const text = JSON.parse(asked.payload).reply ?? "{}";
+    this.waiting.push(() => say(text)(asked, socket));
+  };
+
+  async release(): Promise<void> {
+    await until(() => this.waiting.length > 0);
+    this.waiting.shift()?.();
+  }
+}
+
+async function isOver(call: Promise<void>): Promise<boolean> {
+  return Promise.race([call.then(() => true), new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))]);
+}
+
+const STEP = { stepOf: "session" };
+
+test("as many steps as the daemon called quiet are not waited for, and told in order all the same", async () => {
+  const held = new Held();
+  const daemon = await FakeDaemon.listen(held.answer);
+  const bridge = new Bridge(installed);
+  const step = (number: number, quiet = 0) =>
+    bridge.call("turn_end", { number, reply: JSON.stringify({ quiet }) }, undefined, STEP);
+  const first = step(1, 2);
+  assert.equal(await isOver(first), false);
+  await held.release();
+  await first;
+  const later = [step(2, 1), step(3, 1)];
+  assert.deepEqual(await Promise.all(later.map(isOver)), [true, true]);
+  const awaited = step(4);
+  assert.equal(await isOver(awaited), false);
+  for (let count = 0; count < 3; count += 1) await held.release();
+  await awaited;
+  const numbers = daemon.asked.map((asked) => JSON.parse(asked.payload).number);
+  assert.deepEqual(numbers, [1, 2, 3, 4]);
+  assert.equal(daemon.confirmed, 0);
+});
+
+test("another session's steps are waited for", async () => {
+  await FakeDaemon.listen(say('{"quiet": 5}'));
+  const bridge = new Bridge(installed);
+  await bridge.call("turn_end", {}, undefined, STEP);
+  assert.equal(await isOver(bridge.call("turn_end", {}, undefined, { stepOf: "another" })), false);
+  assert.equal(await isOver(bridge.call("turn_end", {}, undefined, STEP)), true);
+});
+
+test("what is said to a step that nobody waits for is left for the next one", async () => {
+  const daemon = await FakeDaemon.listen((asked, socket) => say(JSON.parse(asked.payload).reply)(asked, socket));
+  const bridge = new Bridge(installed);
+  const taken: Said[] = [];
+  const step = (reply: string) => bridge.call("turn_end", { reply }, (said) => taken.push(said), STEP);
+  await step('{"quiet": 1}');
+  await step(REDIRECT);
+  await step(REDIRECT);
+  await until(() => daemon.confirmed === 1);
+  assert.deepEqual(taken, [{ context: "look again" }]);
+  assert.equal(daemon.connections, 2);
+});
+
+test("a step that nobody waits for is spooled where the daemon left, and the next one is waited for", async () => {
+  const daemon = await FakeDaemon.listen(say('{"quiet": 5}'));
+  const bridge = new Bridge(installed);
+  await bridge.call("turn_end", {}, undefined, STEP);
+  await daemon.close();
+  await bridge.call("turn_end", { number: 2 }, undefined, STEP);
+  await until(() => spooled().some((file) => file.endsWith('{"number":2}')));
+  assert.equal(await isOver(bridge.call("turn_end", {}, undefined, STEP)), false);
+});
+
+test("what is never answered is not waited for, and what comes after it waits for it", async () => {
+  const held = new Held();
+  const daemon = await FakeDaemon.listen(held.answer);
+  const bridge = new Bridge(installed);
+  assert.equal(await isOver(bridge.call("prompt", {}, undefined, { isWaitedFor: false })), true);
+  const end = bridge.call("session_shutdown", {});
+  await held.release();
+  await held.release();
+  await end;
+  assert.deepEqual(
+    daemon.asked.map((asked) => asked.event),
+    ["prompt", "session_shutdown"],
+  );
+});
+
 test("without a daemon a call is spooled whole and one daemon is started, without the agent's environment", async () => {
   process.env["OTHER"] = "a key";
   const daemon = ["/bin/sh", "-c", 'echo "$TOKENECONOMIZER_HOME $OTHER" >> started'];
