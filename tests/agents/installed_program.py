@@ -44,10 +44,6 @@ class Program:
         assert done.returncode == expected_status, done.stderr
         return done.stdout
 
-    def install(self) -> None:
-        """Install into Claude Code."""
-        self.te("setup", "claude_code")
-
     def start(self) -> None:
         """Start the daemon, as it is for a user who has worked a while."""
         self.te("daemon", "start")
@@ -88,17 +84,18 @@ class Program:
 
     def learn(self, project: Path) -> str:
         """Have what sessions taught rendered now, and return the block."""
-        self.te("facts", "list", "--repo", str(project))  # brings the view up to date
-        self.start()
+        self.settle()
+        self.look(project)
+        blocks = [event for event in self.events() if event.topic == "microskills.block_rendered"]
+        assert blocks, f"no block was rendered of {self.summary()}"
+        return str(blocks[-1].data["text"])
+
+    def look(self, project: Path) -> None:
+        """Have the daemon do now what its timer does every half minute: it does so at a start, too."""
+        # It passes over views that are behind the events, as they are when a session has just ended.
+        self.te("facts", "list", "--repo", str(project))
         self.stop()
         self.start()
-        deadline = time.monotonic() + SETTLING_S_MAX
-        while not (
-            blocks := [event for event in self.events() if event.topic == "microskills.block_rendered"]
-        ):
-            assert time.monotonic() < deadline, "no block was rendered"
-            time.sleep(POLL_S)
-        return str(blocks[-1].data["text"])
 
     def summary(self) -> str:
         """Return how many events of each kind are stored, for the ledger."""
