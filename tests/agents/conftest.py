@@ -51,13 +51,17 @@ def make_lab(
 
 
 @pytest.fixture(scope="module")
-def run_without_us(
+def bare_lab(
     tmp_path_factory: pytest.TempPathFactory, agent: AgentUnderTest[Any], agent_program: object
-) -> tuple[Lab[Any], Any]:
+) -> Lab[Any]:
+    return Lab(agent, agent_program, tmp_path_factory.mktemp("bare") / "lab-0", honest_fix)
+
+
+@pytest.fixture(scope="module")
+def run_without_us(bare_lab: Lab[Any]) -> tuple[Lab[Any], Any]:
     """A usual run without us, and its laboratory: what a run with us is compared with."""
-    lab = Lab(agent, agent_program, tmp_path_factory.mktemp("bare") / "lab-0", honest_fix)
-    (run,) = lab.run()
-    return lab, run
+    (run,) = bare_lab.run()
+    return bare_lab, run
 
 
 @pytest.fixture(scope="session")

@@ -39,10 +39,13 @@ class Program:
 
     def te(self, *arguments: str, expected_status: int = 0) -> str:
         """Run a command and return its data."""
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self.agents_home), "LANG": "C.UTF-8"}
-        done = subprocess.run([*TE, *arguments], env=environment, capture_output=True, text=True, check=False)
+        done = self._run(*arguments)
         assert done.returncode == expected_status, done.stderr
         return done.stdout
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.agents_home), "LANG": "C.UTF-8"}
+        return subprocess.run([*TE, *arguments], env=environment, capture_output=True, text=True, check=False)
 
     def start(self) -> None:
         """Start the daemon, as it is for a user who has worked a while."""
@@ -50,7 +53,11 @@ class Program:
 
     def stop(self) -> None:
         """Stop the daemon if one runs; what the spool holds is stored then."""
-        self.te("daemon", "stop")
+        deadline = time.monotonic() + SETTLING_S_MAX
+        while (done := self._run("daemon", "stop")).returncode:
+            # One that a hook has just started has the lock, and listens in a moment.
+            assert time.monotonic() < deadline, done.stderr
+            time.sleep(POLL_S)
 
     def kill(self) -> None:
         """Kill the daemon, if it runs."""

@@ -265,6 +265,13 @@ def test_the_judge_is_asked_once_without_hooks_and_servers_and_its_verdict_is_he
     lab.note("one side call: no hook, no MCP server, no log; its verdict beside a later result")
 
 
+@pytest.fixture(scope="module")
+def bare_lab(bare_lab: Lab[CodexSandbox]) -> Lab[CodexSandbox]:
+    """Installed, since Codex tells the model of any plugin; hooks that are not approved do not run."""
+    bare_lab.program.te("setup", "codex")
+    return bare_lab
+
+
 def outcome(run: Finished[str]) -> tuple[int, list[str]]:
     """How a run ended, and the kinds of what it printed."""
     return run.exit_code, [str(json.loads(line)["type"]) for line in run.output.splitlines()]
