@@ -1,6 +1,9 @@
 """The real Codex CLI, pinned, in a clean home: `codex exec` against a scripted model."""
 
+import contextlib
 import json
+import os
+import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,12 +78,15 @@ class CodexSandbox(AgentSandbox):
 
     @contextmanager
     def open_terminal(self) -> Iterator[Terminal]:
-        """Run the agent in a terminal; it starts a server of its own, which does not end with it."""
+        """Run the agent in a terminal; it starts a server and an updater, which do not end with it."""
+        updater = self.configuration_path.parent / "app-server-daemon" / "daemon-updater.pid"
         try:
             with Terminal([str(self.binary)], self.project, self.environment()) as terminal:
                 yield terminal
         finally:
             self.run_command([self.binary, "app-server", "daemon", "stop"])
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                os.kill(json.loads(updater.read_bytes())["pid"], signal.SIGTERM)
 
     def approve_hooks(self) -> None:
         """Approve all hooks, as `/hooks` does, through the interface that Codex has for programs."""

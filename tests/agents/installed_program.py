@@ -67,7 +67,6 @@ class Program:
 
     def settle(self) -> None:
         """Have all spooled payloads stored: a daemon does it at its start, a running one at the next call."""
-        self.start()
         self.stop()
         self.start()
         deadline = time.monotonic() + SETTLING_S_MAX

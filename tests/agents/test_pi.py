@@ -215,7 +215,7 @@ def test_facts_are_in_the_first_request_and_the_same_bytes_on_resume_and_fork(
     lab.note(f"facts in the first request; facts {name}: resume and fork byte-identical")
 
 
-def test_facts_need_trust_and_are_given_from_disk_while_absent(make_lab: MakeLab) -> None:
+def test_facts_need_trust_and_are_given_from_disk_while_no_daemon_can_start(make_lab: MakeLab) -> None:
     lab = make_lab(taught)
     trust = lab.sandbox.agent_folder / "trust.json"
     with lab.server:
