@@ -49,8 +49,9 @@ check: $(INSTALLED) $(TYPES) ## Check style, types and imports.
 format: $(INSTALLED) ## Format the code.
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
-test-agents: $(INSTALLED) ## Run the real agents against scripted model servers (needs npm).
-	@TOKENECONOMIZER_SMOKE_LEDGER=$(SMOKE_LEDGER) $(BIN)/pytest -m agents tests/agents -p no:randomly
+test-agents: $(INSTALLED) ## Run the real Claude Code, Codex, Copilot CLI, Pi and opencode on scripted models (needs npm).
+	@TOKENECONOMIZER_SMOKE_LEDGER=$(SMOKE_LEDGER) $(BIN)/pytest -m agents tests/agents -p no:randomly \
+	  --numprocesses 2 --dist worksteal
 
 bench: $(INSTALLED) ## Measure, as ratios within one run.
 	@$(BIN)/python tests/bench/run.py $(BENCH_FLAGS)

@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from lab import AgentUnderTest
+from model_server import ModelServer
 from npm_agent import NpmProgram, bin_path, install
 from prompt_blocks import JsonObject
-from sandbox import RUN_SECONDS_MAX, Agent, AgentRunError, AgentSandbox
+from replies import call
+from sample_project import PRICING_PATH
+from sandbox import Agent, AgentRunError, AgentSandbox
 from terminal import Terminal
 
 CLAUDE_CODE_VERSION = "2.1.332"
@@ -20,6 +24,7 @@ CLAUDE_CODE_VERSION = "2.1.332"
 FAKE_KEY = "sk-ant-api03-no-real-key-0000000000"
 KEY_TAIL_CHARACTERS = 20  # the agent remembers approved keys by their last characters
 OUTPUT_FLAGS = ("--output-format", "stream-json", "--verbose")
+ALL_TOOLS_FLAGS = ("--allowedTools", "Bash,Read,Edit,Write,Agent")
 
 
 def install_claude_code(version: str = CLAUDE_CODE_VERSION) -> Path:
@@ -67,20 +72,13 @@ class RunResult:
         return [str(line.get("content", "")) for line in self.of_type("system", "informational")]
 
 
-class Sandbox(AgentSandbox):
+class ClaudeCodeSandbox(AgentSandbox):
     """A throw-away home with a git repository in it, and the agent to run there."""
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        binary: Path,
-        base_url: str,
-        extra_environment: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(folder, extra_environment)
+    def __init__(self, folder: Path, binary: Path, server: ModelServer) -> None:
+        super().__init__(folder, [binary.parent])
         self.binary = binary
-        self.base_url = base_url
+        self.base_url = server.base_url
 
     @property
     def user_settings_path(self) -> Path:
@@ -98,30 +96,23 @@ class Sandbox(AgentSandbox):
             "DISABLE_ERROR_REPORTING": "1",
         }
 
-    def run(self, prompt: str, *flags: str, timeout_seconds: float = RUN_SECONDS_MAX) -> RunResult:
+    def run(self, prompt: str, *flags: str) -> RunResult:
         """Run one prompt headless, as `claude -p` does. Raises AgentRunError when it takes too long."""
-        return self._headless(["-p", prompt, *OUTPUT_FLAGS, *flags], (), timeout_seconds)
+        return self._headless(["-p", prompt, *flags])
 
-    def run_turns(
-        self, prompts: Sequence[str], *flags: str, timeout_seconds: float = RUN_SECONDS_MAX
-    ) -> RunResult:
+    def resume(self, prompt: str, *flags: str) -> RunResult:
+        """Run one prompt in a new process that continues the last session."""
+        return self.run(prompt, "--continue", *flags)
+
+    def run_turns(self, prompts: Sequence[str]) -> RunResult:
         """Run several prompts one after another in one process, as in an open session; /compact works too."""
-        return self._headless(
-            ["-p", "--input-format", "stream-json", *OUTPUT_FLAGS, *flags], prompts, timeout_seconds
-        )
+        return self._headless(["-p", "--input-format", "stream-json"], prompts)
 
-    def run_continued(self, prompts: Sequence[str], *flags: str) -> list[RunResult]:
-        """Run several prompts, each in a process of its own that continues the session."""
-        return [
-            self.run(prompt, *flags, *(("--continue",) if index else ()))
-            for index, prompt in enumerate(prompts)
-        ]
-
-    def open_terminal(self, *flags: str, trusted: bool = True) -> Terminal:
+    def open_terminal(self, *, trusted: bool = True) -> Terminal:
         """Start the agent in a terminal, as a user who knows it does; who trusts the folder, or is asked."""
         self.trust_project(trusted=trusted)
         # The default there is an automatic mode whose check needs the real server.
-        arguments = [str(self.binary), "--permission-mode", "acceptEdits", *flags]
+        arguments = [str(self.binary), "--permission-mode", "acceptEdits", *ALL_TOOLS_FLAGS]
         return Terminal(arguments, self.project, self.environment())
 
     def transcript(self, session_id: str) -> Path | None:
@@ -131,10 +122,9 @@ class Sandbox(AgentSandbox):
         )
         return found[0] if found else None
 
-    def _headless(self, arguments: Sequence[str], prompts: Sequence[str], timeout: float) -> RunResult:
-        done = self.converse(
-            [self.binary, *arguments], partial(_converse, prompts=prompts), timeout_seconds=timeout
-        )
+    def _headless(self, arguments: Sequence[str], prompts: Sequence[str] = ()) -> RunResult:
+        command = [str(self.binary), *arguments, *OUTPUT_FLAGS, *ALL_TOOLS_FLAGS]
+        done = self.converse(command, partial(_converse, prompts=prompts))
         found = next((str(line["session_id"]) for line in done.output if "session_id" in line), "")
         return RunResult(
             exit_code=done.exit_code,
@@ -156,6 +146,42 @@ class Sandbox(AgentSandbox):
             "projects": {str(self.project): noted} if trusted else {},
         }
         path.write_text(json.dumps(state), encoding="utf-8")
+
+
+class ClaudeCodeTools:
+    """A step that edits follows a step that reads: the agent refuses to edit an unread file."""
+
+    def shell(self, command: str) -> JsonObject:
+        """Return a call of the shell."""
+        return call("Bash", command=command, description="Run it")
+
+    def read(self, path: str = PRICING_PATH) -> JsonObject:
+        """Return a call that reads a file."""
+        return call("Read", file_path=path)
+
+    def edit(self, old: str, new: str) -> JsonObject:
+        """Return a call that edits the file with the bug."""
+        return call("Edit", file_path=PRICING_PATH, old_string=old, new_string=new)
+
+    def delegate(self, prompt: str) -> JsonObject:
+        """Return a call of a sub-agent."""
+        return call(
+            "Agent",
+            description="Find the failing test",
+            prompt=prompt,
+            subagent_type="general-purpose",
+            run_in_background=False,
+        )
+
+
+CLAUDE_CODE = AgentUnderTest(
+    host="claude_code",
+    title="Claude Code",
+    version=CLAUDE_CODE_VERSION,
+    install=install_claude_code,
+    sandbox=ClaudeCodeSandbox,
+    tools=lambda _project: ClaudeCodeTools(),
+)
 
 
 def _converse(agent: Agent, prompts: Iterable[str]) -> list[JsonObject]:

@@ -1,13 +1,22 @@
 """The real Codex CLI, pinned, in a clean home: `codex exec` against a scripted model."""
 
+import contextlib
 import json
-from collections.abc import Mapping
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from lab import AgentUnderTest
+from model_server import ModelServer
 from npm_agent import NpmProgram, bin_path, install
 from prompt_blocks import JsonObject, as_list, as_object
+from replies import call, custom_call, namespaced_call
+from sample_project import PRICING_PATH
 from sandbox import FAKE_KEY, Agent, AgentRunError, AgentSandbox, Finished
+from terminal import Terminal
 
 CODEX_VERSION = "0.171.0"
 CODE_MODE_MODEL = "gpt-6.2-sol"  # its one tool, exec, takes a script that calls the others
@@ -41,21 +50,13 @@ def install_codex(version: str = CODEX_VERSION) -> Path:
 class CodexSandbox(AgentSandbox):
     """A throw-away home with a trusted project, and Codex to run there."""
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        binary: Path,
-        openai_url: str,
-        model: str = DIRECT_MODEL,
-        extra_environment: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(folder, extra_environment)
+    def __init__(self, folder: Path, binary: Path, server: ModelServer, *, model: str = DIRECT_MODEL) -> None:
+        super().__init__(folder, [binary.parent])
         self.binary = binary
         self.configuration_path = self.home / ".codex" / "config.toml"
         self.configuration_path.parent.mkdir()
         # Strings of JSON without control characters are strings of TOML.
-        values = {"model": model, "url": openai_url, "project": str(self.project)}
+        values = {"model": model, "url": server.openai_url, "project": str(self.project)}
         text = CONFIGURATION.format(**{name: json.dumps(value) for name, value in values.items()})
         self.configuration_path.write_text(text, encoding="utf-8")
 
@@ -74,6 +75,18 @@ class CodexSandbox(AgentSandbox):
     def fork(self, session_id: str, prompt: str, *flags: str) -> Finished[str]:
         """Run one prompt in a new session that begins with another one's history."""
         return self.run_command([self.binary, "exec", "--json", *flags, "fork", session_id, prompt])
+
+    @contextmanager
+    def open_terminal(self) -> Iterator[Terminal]:
+        """Run the agent in a terminal; it starts a server and an updater, which do not end with it."""
+        updater = self.configuration_path.parent / "app-server-daemon" / "daemon-updater.pid"
+        try:
+            with Terminal([str(self.binary)], self.project, self.environment()) as terminal:
+                yield terminal
+        finally:
+            self.run_command([self.binary, "app-server", "daemon", "stop"])
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                os.kill(json.loads(updater.read_bytes())["pid"], signal.SIGTERM)
 
     def approve_hooks(self) -> None:
         """Approve all hooks, as `/hooks` does, through the interface that Codex has for programs."""
@@ -100,6 +113,45 @@ class CodexSandbox(AgentSandbox):
         hooks = _AppServer(agent).hooks(self.project)
         agent.terminate()
         return hooks
+
+
+class CodexTools:
+    """Tools of its own, and (code mode) scripts that call them."""
+
+    def shell(self, command: str) -> JsonObject:
+        """Return a call of the shell."""
+        return call("exec_command", cmd=command)
+
+    def read(self, path: str = PRICING_PATH) -> JsonObject:
+        """Return a call that reads a file."""
+        return self.shell(f"cat {path}")
+
+    def edit(self, old: str, new: str) -> JsonObject:
+        """Return a call that changes whole lines of the file with the bug."""
+        lines = [f"-{line}" for line in old.splitlines()] + [f"+{line}" for line in new.splitlines()]
+        head = ["*** Begin Patch", f"*** Update File: {PRICING_PATH}", "@@"]
+        return custom_call("apply_patch", "\n".join([*head, *lines, "*** End Patch", ""]))
+
+    def script(self, command: str) -> JsonObject:
+        """Return a call of a script that runs a command and prints how it ended."""
+        given = json.dumps({"cmd": command})
+        return custom_call("exec", f"const r = await tools.exec_command({given}); text(JSON.stringify(r));")
+
+    def delegate(self, prompt: str) -> JsonObject:
+        """Return a call of a sub-agent."""
+        helper = {"task_name": "helper", "message": prompt, "fork_turns": "none"}
+        return namespaced_call("collaboration", "spawn_agent", **helper)
+
+
+CODEX = AgentUnderTest(
+    host="codex",
+    title="Codex",
+    version=CODEX_VERSION,
+    install=install_codex,
+    sandbox=CodexSandbox,
+    tools=lambda _project: CodexTools(),
+    approve=CodexSandbox.approve_hooks,
+)
 
 
 class _AppServer:

@@ -1,19 +1,16 @@
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 # Test helpers are imported by name, as pytest's importlib mode puts no test folder on the path.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from claude_code import install_claude_code
-from codex import install_codex
-from copilot import install_copilot
+from lab import AgentUnderTest, Lab, Story
 from npm_agent import AgentUnavailableError
-from opencode import install_opencode, install_plugin_package
-from pi import PiProgram, install_pi
+from scenarios import honest_fix
 from typescript import TypescriptCompiler, install_typescript
 
 Installed = TypeVar("Installed")
@@ -26,35 +23,45 @@ def installed_or_skipped(install: Callable[[], Installed]) -> Installed:
         pytest.skip(str(error))
 
 
-@pytest.fixture(scope="session")
-def claude_binary() -> Path:
-    return installed_or_skipped(install_claude_code)
+@pytest.fixture(scope="module")
+def agent(request: pytest.FixtureRequest) -> AgentUnderTest[Any]:
+    """The agent that a test module is about: its `AGENT`."""
+    found: AgentUnderTest[Any] = request.module.AGENT
+    return found
 
 
-@pytest.fixture(scope="session")
-def codex_binary() -> Path:
-    return installed_or_skipped(install_codex)
+@pytest.fixture(scope="module")
+def agent_program(agent: AgentUnderTest[Any]) -> object:
+    return installed_or_skipped(agent.install)
 
 
-@pytest.fixture(scope="session")
-def copilot_binary() -> Path:
-    return installed_or_skipped(install_copilot)
+@pytest.fixture
+def make_lab(
+    tmp_path: Path, agent: AgentUnderTest[Any], agent_program: object
+) -> Iterator[Callable[..., Lab[Any]]]:
+    made: list[Lab[Any]] = []
+
+    def make(story: Story, **options: str) -> Lab[Any]:
+        made.append(Lab(agent, agent_program, tmp_path / f"lab-{len(made)}", story, **options))
+        return made[-1]
+
+    yield make
+    for lab in made:
+        lab.program.stop()
 
 
-@pytest.fixture(scope="session")
-def pi_program() -> PiProgram:
-    return installed_or_skipped(install_pi)
+@pytest.fixture(scope="module")
+def bare_lab(
+    tmp_path_factory: pytest.TempPathFactory, agent: AgentUnderTest[Any], agent_program: object
+) -> Lab[Any]:
+    return Lab(agent, agent_program, tmp_path_factory.mktemp("bare") / "lab-0", honest_fix)
 
 
-@pytest.fixture(scope="session")
-def opencode_plugin_package() -> Path:
-    return installed_or_skipped(install_plugin_package)
-
-
-@pytest.fixture(scope="session")
-def opencode_binary(opencode_plugin_package: Path) -> Path:
-    assert opencode_plugin_package.is_dir()  # each sandbox copies it
-    return installed_or_skipped(install_opencode)
+@pytest.fixture(scope="module")
+def run_without_us(bare_lab: Lab[Any]) -> tuple[Lab[Any], Any]:
+    """A usual run without us, and its laboratory: what a run with us is compared with."""
+    (run,) = bare_lab.run()
+    return bare_lab, run
 
 
 @pytest.fixture(scope="session")

@@ -39,14 +39,13 @@ class Program:
 
     def te(self, *arguments: str, expected_status: int = 0) -> str:
         """Run a command and return its data."""
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self.agents_home), "LANG": "C.UTF-8"}
-        done = subprocess.run([*TE, *arguments], env=environment, capture_output=True, text=True, check=False)
+        done = self._run(*arguments)
         assert done.returncode == expected_status, done.stderr
         return done.stdout
 
-    def install(self) -> None:
-        """Install into Claude Code."""
-        self.te("setup", "claude_code")
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.agents_home), "LANG": "C.UTF-8"}
+        return subprocess.run([*TE, *arguments], env=environment, capture_output=True, text=True, check=False)
 
     def start(self) -> None:
         """Start the daemon, as it is for a user who has worked a while."""
@@ -54,7 +53,11 @@ class Program:
 
     def stop(self) -> None:
         """Stop the daemon if one runs; what the spool holds is stored then."""
-        self.te("daemon", "stop")
+        deadline = time.monotonic() + SETTLING_S_MAX
+        while (done := self._run("daemon", "stop")).returncode:
+            # One that a hook has just started has the lock, and listens in a moment.
+            assert time.monotonic() < deadline, done.stderr
+            time.sleep(POLL_S)
 
     def kill(self) -> None:
         """Kill the daemon, if it runs."""
@@ -64,7 +67,6 @@ class Program:
 
     def settle(self) -> None:
         """Have all spooled payloads stored: a daemon does it at its start, a running one at the next call."""
-        self.start()
         self.stop()
         self.start()
         deadline = time.monotonic() + SETTLING_S_MAX
@@ -88,17 +90,18 @@ class Program:
 
     def learn(self, project: Path) -> str:
         """Have what sessions taught rendered now, and return the block."""
-        self.te("facts", "list", "--repo", str(project))  # brings the view up to date
-        self.start()
+        self.settle()
+        self.look(project)
+        blocks = [event for event in self.events() if event.topic == "microskills.block_rendered"]
+        assert blocks, f"no block was rendered of {self.summary()}"
+        return str(blocks[-1].data["text"])
+
+    def look(self, project: Path) -> None:
+        """Have the daemon do now what its timer does every half minute: it does so at a start, too."""
+        # It passes over views that are behind the events, as they are when a session has just ended.
+        self.te("facts", "list", "--repo", str(project))
         self.stop()
         self.start()
-        deadline = time.monotonic() + SETTLING_S_MAX
-        while not (
-            blocks := [event for event in self.events() if event.topic == "microskills.block_rendered"]
-        ):
-            assert time.monotonic() < deadline, "no block was rendered"
-            time.sleep(POLL_S)
-        return str(blocks[-1].data["text"])
 
     def summary(self) -> str:
         """Return how many events of each kind are stored, for the ledger."""

@@ -2,10 +2,16 @@
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
+from lab import AgentUnderTest
+from model_server import ModelServer
 from npm_agent import NpmProgram, bin_path, install
+from prompt_blocks import JsonObject
+from replies import call
+from sample_project import PRICING_PATH
 from sandbox import FAKE_KEY, AgentSandbox, Finished
 
 OPENCODE_VERSION = "1.18.33"
@@ -16,7 +22,8 @@ LIMIT = {"context": 128_000, "output": 4096}
 
 
 def install_opencode(version: str = OPENCODE_VERSION) -> Path:
-    """Return the agent's executable; install that version first if the cache does not have it."""
+    """Return the agent's executable; install what the cache does not have, the plugin package too."""
+    install_plugin_package(version)
     return install(NpmProgram("opencode", "opencode-ai", version, bin_path("opencode")))
 
 
@@ -31,21 +38,15 @@ def install_plugin_package(version: str = OPENCODE_VERSION) -> Path:
 class OpencodeSandbox(AgentSandbox):
     """A throw-away home with a project, and opencode to run there."""
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        binary: Path,
-        openai_url: str,
-        extra_environment: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(folder, extra_environment)
+    def __init__(self, folder: Path, binary: Path, server: ModelServer) -> None:
+        super().__init__(folder, [binary.parent])
         self.binary = binary
         self.configuration_folder = self.home / ".config" / "opencode"
         # Else each start with a plugin asks npm for it, for a minute and longer where npm is not reached.
         shutil.copytree(install_plugin_package(), self.configuration_folder, symlinks=True)
-        text = json.dumps(_configuration(openai_url))
-        (self.configuration_folder / "opencode.json").write_text(text, encoding="utf-8")
+        self.configuration_path = self.configuration_folder / "opencode.json"
+        text = json.dumps(_configuration(server.openai_url))
+        self.configuration_path.write_text(text, encoding="utf-8")
 
     def own_environment(self) -> Mapping[str, str]:
         """Return the variables of this agent."""
@@ -56,8 +57,51 @@ class OpencodeSandbox(AgentSandbox):
         }
 
     def run(self, prompt: str, *flags: str) -> Finished[str]:
-        """Run one prompt headless; `-c` resumes the last session. A title saves the request for one."""
+        """Run one prompt headless. A title saves the request for one."""
         return self.run_command([self.binary, "run", "--title", "scripted", *flags, prompt])
+
+    def resume(self, prompt: str, *flags: str) -> Finished[str]:
+        """Run one prompt in a new process that goes on with the last session."""
+        return self.run(prompt, "-c", *flags)
+
+    def kept_sessions(self) -> list[str]:
+        """Return the ids of the sessions in its database."""
+        database = self.home / ".local" / "share" / "opencode" / "opencode.db"
+        connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+        try:
+            return [str(row[0]) for row in connection.execute("SELECT id FROM session")]
+        finally:
+            connection.close()
+
+
+class OpencodeTools:
+    """The words of its tools."""
+
+    def shell(self, command: str) -> JsonObject:
+        """Return a call of the shell."""
+        return call("bash", command=command, description="Run it")
+
+    def read(self, path: str = PRICING_PATH) -> JsonObject:
+        """Return a call that reads a file."""
+        return call("read", filePath=path)
+
+    def edit(self, old: str, new: str) -> JsonObject:
+        """Return a call that edits the file with the bug."""
+        return call("edit", filePath=PRICING_PATH, oldString=old, newString=new)
+
+    def delegate(self, prompt: str) -> JsonObject:
+        """Return a call of a sub-agent."""
+        return call("task", description="Find it", prompt=prompt, subagent_type="general")
+
+
+OPENCODE = AgentUnderTest(
+    host="opencode",
+    title="opencode",
+    version=OPENCODE_VERSION,
+    install=install_opencode,
+    sandbox=OpencodeSandbox,
+    tools=lambda _project: OpencodeTools(),
+)
 
 
 def _configuration(openai_url: str) -> dict[str, object]:

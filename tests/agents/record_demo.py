@@ -13,10 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from claude_code import RunResult, Sandbox, install_claude_code
+from claude_code import ClaudeCodeSandbox, ClaudeCodeTools, RunResult, install_claude_code
 from model_server import ModelServer
 from prompt_blocks import JsonObject, as_object
-from scenarios import DEMO
+from scenarios import demo
 
 from tokeneconomizer.hosts.claude_code.plugin import EVENTS
 
@@ -39,11 +39,12 @@ class RecordingError(Exception):
 
 def record(target: Path) -> int:
     """Record the session into a file and return how many payloads it holds."""
-    with tempfile.TemporaryDirectory() as folder, ModelServer(DEMO.replies) as server:
-        sandbox = Sandbox(Path(folder), binary=install_claude_code(), base_url=server.base_url)
+    scenario = demo(ClaudeCodeTools())
+    with tempfile.TemporaryDirectory() as folder, ModelServer(scenario.replies) as server:
+        sandbox = ClaudeCodeSandbox(Path(folder), install_claude_code(), server)
         recording = Path(folder) / "recording"
         _register_recorder(sandbox, Path(folder) / "recorder.py", recording)
-        result = sandbox.run_turns(DEMO.prompts, *DEMO.flags)
+        result = sandbox.run_turns(scenario.prompts)
         if result.exit_code or server.unused_replies:
             message = (
                 f"exit code {result.exit_code}, replies not used: {server.unused_replies}; {result.stderr}"
@@ -59,7 +60,7 @@ def record(target: Path) -> int:
     return len(lines)
 
 
-def _register_recorder(sandbox: Sandbox, script: Path, recording: Path) -> None:
+def _register_recorder(sandbox: ClaudeCodeSandbox, script: Path, recording: Path) -> None:
     script.write_text(HOOK_SCRIPT, encoding="utf-8")
     command = shlex.join([sys.executable, "-I", "-S", str(script), str(recording)])
     hook = {"type": "command", "command": command}
@@ -68,7 +69,7 @@ def _register_recorder(sandbox: Sandbox, script: Path, recording: Path) -> None:
     sandbox.user_settings_path.write_text(json.dumps(settings), encoding="utf-8")
 
 
-def _neutral_lines(recording: Path, sandbox: Sandbox, result: RunResult) -> list[str]:
+def _neutral_lines(recording: Path, sandbox: ClaudeCodeSandbox, result: RunResult) -> list[str]:
     if result.transcript_path is None:
         message = "the agent left no transcript"
         raise RecordingError(message)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from npm_agent import AgentUnavailableError
 from sample_project import write_sample_project
@@ -48,14 +48,20 @@ def read_all(agent: Agent) -> str:
     return output.decode("utf-8", "replace")
 
 
+def project_folder(folder: Path) -> Path:
+    """Return where the project of a sandbox in this folder is, also before it is made."""
+    return folder / "home" / "project"
+
+
 class AgentSandbox:
     """A throw-away home with a git repository in it; an agent's own class says how the agent runs there."""
 
-    def __init__(self, folder: Path, extra_environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, commands: Sequence[Path] = ()) -> None:
+        """`commands` are folders in front of the search path."""
         self.home = folder / "home"
-        self.project = self.home / "project"
+        self.project = project_folder(folder)
         self.temporary_folder = folder / "tmp"
-        self.extra_environment = dict(extra_environment or {})
+        self.search_path = os.pathsep.join([*map(str, commands), os.environ.get("PATH", os.defpath)])
         self.temporary_folder.mkdir(parents=True)
         write_sample_project(self.project)
         self._commit_project()
@@ -63,19 +69,26 @@ class AgentSandbox:
     def environment(self) -> dict[str, str]:
         """Return the whole environment of the agent: nothing is inherited but the search path."""
         return {
-            "PATH": os.environ.get("PATH", os.defpath),
+            "PATH": self.search_path,
             "HOME": str(self.home),
             "TMPDIR": str(self.temporary_folder),
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",
             "PYTHONDONTWRITEBYTECODE": "1",  # two edits within a second would run the older byte code
             **self.own_environment(),
-            **self.extra_environment,
         }
 
     def own_environment(self) -> Mapping[str, str]:
         """Return the variables of this agent."""
         return {}
+
+    def run(self, prompt: str, *flags: str) -> Any:
+        """Run one prompt headless, in a new session."""
+        raise NotImplementedError
+
+    def resume(self, prompt: str, *flags: str) -> Any:
+        """Run one prompt headless, in a new process that goes on with the last session."""
+        raise NotImplementedError
 
     def run_command(
         self, arguments: Sequence[str | Path], *, timeout_seconds: float = RUN_SECONDS_MAX

@@ -6,19 +6,22 @@ Three new sessions each send one request; the requests are compared with their i
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from codex import CODE_MODE_MODEL, CODEX_VERSION, DIRECT_MODEL, CodexSandbox
-from model_server import LoggedRequest, ModelServer
-from replies import say
-from scenarios import step
+from codex import CODE_MODE_MODEL, CODEX, CODEX_VERSION, DIRECT_MODEL, CodexSandbox
+from lab import Lab
+from model_server import LoggedRequest
+from scenarios import greetings
 from smoke_ledger import LedgerRow, add_row
 
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.scheduler.deny_lists import DenyList
 from tokeneconomizer.scheduler.home import Home
+
+AGENT = CODEX
 
 pytestmark = pytest.mark.agents
 
@@ -66,11 +69,11 @@ MODES = (
 )
 
 
-def new_session(sandbox: CodexSandbox, server: ModelServer) -> LoggedRequest:
+def new_session(lab: Lab[CodexSandbox]) -> LoggedRequest:
     """Run a session of one turn; return its request."""
-    before = len(server.loop_requests)
-    assert sandbox.run("Say hello.").exit_code == 0
-    return server.loop_requests[before]
+    before = len(lab.requests())
+    assert lab.sandbox.run("Say hello.").exit_code == 0
+    return lab.requests()[before]
 
 
 def masked(request: LoggedRequest) -> object:
@@ -86,19 +89,18 @@ def texts_of(request: LoggedRequest) -> set[str]:
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.model)
 def test_denied_tools_are_gone_from_the_request_and_come_back(
-    tmp_path: Path, codex_binary: Path, mode: Mode
+    tmp_path: Path, make_lab: Callable[..., Lab[CodexSandbox]], mode: Mode
 ) -> None:  # S6.4
-    with ModelServer([step(say("Hello.")) for _ in range(4)]) as server:
-        sandbox = CodexSandbox(
-            tmp_path / "lab", binary=codex_binary, openai_url=server.openai_url, model=mode.model
-        )
-        deny_list = DenyList(Home(tmp_path / "state"), AgentHomes(sandbox.home), "codex", sandbox.project)
-        new_session(sandbox, server)  # the very first one makes files that later ones mention
-        before = new_session(sandbox, server)
+    lab = make_lab(greetings, model=mode.model)
+    homes = AgentHomes(lab.sandbox.home)
+    deny_list = DenyList(Home(tmp_path / "state"), homes, "codex", lab.sandbox.project)
+    with lab.server:
+        new_session(lab)  # the very first one makes files that later ones mention
+        before = new_session(lab)
         assert deny_list.apply(CAPABILITIES).written
-        denied = new_session(sandbox, server)
+        denied = new_session(lab)
         assert deny_list.restore().written
-        after = new_session(sandbox, server)
+        after = new_session(lab)
 
     assert set(before.prompt.tools) - set(denied.prompt.tools) == set(mode.tools)
     assert set(denied.prompt.tools) <= set(before.prompt.tools)

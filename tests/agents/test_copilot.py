@@ -5,33 +5,39 @@ The real GitHub Copilot CLI with our plugin really installed, against a scripted
 """
 
 import asyncio
-import itertools
 import json
-import os
-import statistics
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import copilot_scenarios as scenarios
 import pytest
-from copilot import COPILOT_VERSION, CopilotSandbox
-from daemon_troubles import a_daemon_killed_in_mid_session, a_daemon_that_never_answers, no_daemon_can_start
-from installed_program import SETTLING_S_MAX, Program, daemon_running, mentions_of_us
-from model_server import LoggedRequest, ModelServer
-from prompt_blocks import conversations, first_prefix_difference, messages_prefix_identical, new_text
+from copilot import COPILOT, CopilotSandbox
+from daemon_troubles import TROUBLES, absent
+from hook_times import assert_within_the_hooks_deadlines
+from installed_program import daemon_running, mentions_of_us
+from lab import (
+    Lab,
+    Story,
+    assert_every_call_is_stored_once,
+    assert_nothing_was_said,
+    assert_one_growing_prefix,
+    assert_prefixes_are_untouched,
+    assert_redirected_in_the_next_request,
+    assert_the_model_saw_the_same,
+    times_told,
+)
 from sandbox import Finished
-from scenarios import Scenario
-from smoke_ledger import LedgerRow, add_row
+from scenarios import GREEN_TESTS, honest_fix, looping, taught, two_prompts, with_a_helper
 
-from tokeneconomizer.hosts.hook.te_hook_core import COLD_DEADLINE_S, HOOK_DEADLINE_S
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.hosts.side_call import MARK, Question
 from tokeneconomizer.scheduler.deny_lists import DenyList
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.side_calls import SideCalls
+
+AGENT = COPILOT
 
 pytestmark = pytest.mark.agents
 
@@ -70,112 +76,21 @@ for line in sys.stdin:
     print(json.dumps(reply), flush=True)
 """
 
-RUNS = 5  # a median of so many
-ALLOWANCE = 1.2  # beyond the hooks' own deadlines: the machine has other work, too
-
-MakeScenario = Callable[[Path], Scenario]
-
-
-class Lab:
-    """A sandbox with our program beside it, and the model's log."""
-
-    def __init__(self, folder: Path, binary: Path, make_scenario: MakeScenario) -> None:
-        self.scenario = make_scenario(folder / "home" / "project")
-        self.server = ModelServer(self.scenario.replies)
-        path = {"PATH": f"{binary.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
-        self.sandbox = CopilotSandbox(
-            folder, binary=binary, openai_url=self.server.openai_url, extra_environment=path
-        )
-        self.program = Program(self.sandbox.home)
-
-    @property
-    def folder(self) -> Path:
-        """The agent's own folder."""
-        return self.sandbox.home / ".copilot"
-
-    def install(self) -> None:
-        self.program.te("setup", "copilot")
-
-    def trust_project(self) -> None:
-        self.folder.mkdir(exist_ok=True)
-        trusted = json.dumps({"trustedFolders": [str(self.sandbox.project)]})
-        (self.folder / "config.json").write_text(f"// of the user\n{trusted}\n", encoding="utf-8")
-
-    def run(self) -> list[Finished[str]]:
-        """Give the prompts, each in a process of its own; those after the first resume the session."""
-        with self.server:
-            return [
-                self.sandbox.run(prompt, *(("--continue",) if index else ()))
-                for index, prompt in enumerate(self.scenario.prompts)
-            ]
-
-    def requests(self) -> list[LoggedRequest]:
-        return self.server.loop_requests
-
-    def results_sent(self) -> int:
-        """How many results of calls the model was sent, each once, those of refused calls too."""
-        ids = {
-            str(message.get("tool_call_id"))
-            for request in self.requests()
-            for message in request.body["messages"]  # type: ignore[attr-defined]
-            if message["role"] == "tool"
-        }
-        return len(ids)
-
-    def sessions(self) -> list[str]:
-        return sorted(path.parent.name for path in (self.folder / "session-state").glob("*/events.jsonl"))
-
-    def note(self, result: str) -> None:
-        row = LedgerRow("Copilot CLI", COPILOT_VERSION, self.scenario.name, result, self.program.summary())
-        add_row(row)
-
-
-MakeLab = Callable[[MakeScenario], Lab]
-
-
-@pytest.fixture
-def make_lab(tmp_path: Path, copilot_binary: Path) -> Iterator[MakeLab]:
-    made: list[Lab] = []
-
-    def make(make_scenario: MakeScenario) -> Lab:
-        made.append(Lab(tmp_path / f"lab-{len(made)}", copilot_binary, make_scenario))
-        return made[-1]
-
-    yield make
-    for lab in made:
-        lab.program.stop()
-
-
-def assert_every_call_is_stored_once(lab: Lab) -> None:
-    called = Counter((event.stream, event.data["call_id"]) for event in lab.program.events("tool_called"))
-    returned = Counter((event.stream, event.data["call_id"]) for event in lab.program.events("tool_returned"))
-    assert set(called.values()) <= {1}
-    assert called == returned
-    assert len(called) == lab.results_sent()
-
-
-def assert_prefixes_are_untouched(lab: Lab) -> None:
-    for conversation in conversations(lab.requests()):
-        assert messages_prefix_identical(conversation), first_prefix_difference(conversation)
+MakeLab = Callable[[Story], Lab[CopilotSandbox]]
 
 
 def test_a_looping_turn_gets_its_redirect_in_the_very_next_request_and_then_a_hint(make_lab: MakeLab) -> None:
-    lab = make_lab(scenarios.looping)
+    lab = make_lab(looping)
     lab.install()
     with daemon_running(lab.program):
         (run,) = lab.run()
 
-    (redirected,) = lab.program.events("redirected")
+    assert_redirected_in_the_next_request(lab)
     (hinted,) = lab.program.events("stop_hinted")
-    requests = lab.requests()
-    returned = [event.data["call_id"] for event in lab.program.events("tool_returned")]
-    assert requests_that_bring(str(redirected.data["text"]), requests) == [
-        returned.index(redirected.data["call_id"]) + 1  # one call a step in this scenario
-    ]
     assert_prefixes_are_untouched(lab)
     assert as_shown(str(hinted.data["text"])) in as_shown(run.output)
     assert hinted.data["echo"] is False
-    assert not any(str(hinted.data["text"]) in json.dumps(request.body) for request in requests)
+    assert not any(str(hinted.data["text"]) in json.dumps(request.body) for request in lab.requests())
     assert_every_call_is_stored_once(lab)
     assert {event.data["exit_code"] for event in lab.program.events("tool_returned")} == {None, 1}
     assert lab.server.unused_replies == []
@@ -183,8 +98,8 @@ def test_a_looping_turn_gets_its_redirect_in_the_very_next_request_and_then_a_hi
 
 
 def test_a_terminal_session_is_heard_and_shows_its_hint(make_lab: MakeLab) -> None:
-    lab = make_lab(scenarios.looping)
-    lab.trust_project()
+    lab = make_lab(looping)
+    lab.sandbox.trust_project()
     lab.install()
     with daemon_running(lab.program), lab.server, lab.sandbox.open_terminal() as terminal:
         terminal.wait_for("/ commands")
@@ -194,16 +109,6 @@ def test_a_terminal_session_is_heard_and_shows_its_hint(make_lab: MakeLab) -> No
     assert [event.data["source"] for event in lab.program.events("started")] == ["startup"]
     assert len(lab.program.events("stop_hinted")) == 1
     lab.note("terminal: hooks fire at once, hint shown")
-
-
-def requests_that_bring(text: str, requests: list[LoggedRequest]) -> list[int]:
-    """The numbers of the requests that hold a text which the one before did not hold."""
-    pairs = enumerate(itertools.pairwise(requests), start=1)
-    return [number for number, (before, after) in pairs if text in json_text(new_text(before, after))]
-
-
-def json_text(text: str) -> str:
-    return text.replace('\\"', '"')
 
 
 def as_shown(text: str) -> str:
@@ -219,20 +124,19 @@ def test_a_turn_of_failing_calls_is_redirected_as_well(make_lab: MakeLab) -> Non
 
     redirected = lab.program.events("redirected")[0]
     returned = [event.data["call_id"] for event in lab.program.events("tool_returned")]
-    holding = requests_that_bring(str(redirected.data["text"]), lab.requests())
-    assert holding[0] == returned.index(redirected.data["call_id"]) + 1
+    assert lab.bringing(str(redirected.data["text"]))[0] == returned.index(redirected.data["call_id"]) + 1
     assert_prefixes_are_untouched(lab)
     assert_every_call_is_stored_once(lab)
     lab.note("redirect beside a failed result")
 
 
 def test_an_honest_test_fix_loop_hears_nothing(make_lab: MakeLab) -> None:
-    lab = make_lab(scenarios.honest_fix)
+    lab = make_lab(honest_fix)
     lab.install()
     with daemon_running(lab.program):
         lab.run()
 
-    assert lab.program.events("redirected") == lab.program.events("gate_fired") == []
+    assert_nothing_was_said(lab)
     sent = json.dumps([request.body for request in lab.requests()])
     assert "tokeneconomizer" not in sent  # nor the names of our skills
     (started,) = lab.program.events("started")
@@ -250,8 +154,10 @@ def test_calls_that_succeed_fail_and_are_refused_are_each_stored_once(make_lab: 
     hook = lab.sandbox.home / "deny.py"
     hook.write_text(DENYING_HOOK, encoding="utf-8")
     own = {"preToolUse": [{"type": "command", "bash": f"python3 {hook}"}]}
-    (lab.folder / "hooks").mkdir(parents=True)
-    (lab.folder / "hooks" / "own.json").write_text(json.dumps({"version": 1, "hooks": own}), encoding="utf-8")
+    (lab.sandbox.agent_folder / "hooks").mkdir(parents=True)
+    (lab.sandbox.agent_folder / "hooks" / "own.json").write_text(
+        json.dumps({"version": 1, "hooks": own}), encoding="utf-8"
+    )
     lab.install()
     with daemon_running(lab.program):
         lab.run()
@@ -276,7 +182,7 @@ def test_calls_that_succeed_fail_and_are_refused_are_each_stored_once(make_lab: 
 
 
 def test_a_sub_agent_is_a_stream_of_its_own(make_lab: MakeLab) -> None:
-    lab = make_lab(scenarios.sub_agent)
+    lab = make_lab(with_a_helper)
     lab.install()
     with daemon_running(lab.program):
         lab.run()
@@ -294,7 +200,7 @@ def test_a_sub_agent_is_a_stream_of_its_own(make_lab: MakeLab) -> None:
 
 
 def test_hooks_that_also_run_through_claude_codes_settings_are_stored_once(make_lab: MakeLab) -> None:
-    lab = make_lab(scenarios.looping)
+    lab = make_lab(looping)
     line = lab.program.te("setup", "claude_code", "--print-hook").strip()
     events = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd")
     hooks = {
@@ -305,7 +211,7 @@ def test_hooks_that_also_run_through_claude_codes_settings_are_stored_once(make_
     (lab.sandbox.project / ".claude" / "settings.json").write_text(
         json.dumps({"hooks": hooks}), encoding="utf-8"
     )
-    lab.trust_project()
+    lab.sandbox.trust_project()
     lab.install()
     with daemon_running(lab.program):
         lab.run()
@@ -316,68 +222,47 @@ def test_hooks_that_also_run_through_claude_codes_settings_are_stored_once(make_
     assert [topics[topic] for topic in once] == [1] * len(once)
     assert_every_call_is_stored_once(lab)
     (redirected,) = lab.program.events("redirected")
-    assert len(requests_that_bring(str(redirected.data["text"]), lab.requests())) == 1
+    assert len(lab.bringing(str(redirected.data["text"]))) == 1
     lab.note("two registrations, every call stored once")
 
 
-def taught(lab: Lab) -> str:
-    """Let two sessions find out something, and return the block for the next one."""
-    lab.install()
-    lab.program.start()
-    for prompt in lab.scenario.prompts:
-        lab.sandbox.run(prompt)
-    return lab.program.learn(lab.sandbox.project)
-
-
-def times_told(request: LoggedRequest, block: str) -> int:
-    """How often a request holds the block."""
-    return json.dumps(request.body, ensure_ascii=False).count(json.dumps(block, ensure_ascii=False)[1:-1])
-
-
-def retire_all_facts(lab: Lab) -> None:
+def retire_all_facts(lab: Lab[CopilotSandbox]) -> None:
     """Have the repository's next sessions be told nothing, as the store and the home have it."""
     here = ("--repo", str(lab.sandbox.project))
     for fact in json.loads(lab.program.te("facts", "list", "--json", *here)):
         lab.program.te("facts", "retire", fact["id"], *here)
-    lab.program.te("facts", "list", *here)  # brings the view up to date
-    lab.program.stop()
-    lab.program.start()
-    deadline = time.monotonic() + SETTLING_S_MAX
-    while lab.program.te("facts", "block", *here).strip():
-        assert time.monotonic() < deadline, "no other block was rendered"
+    lab.program.look(lab.sandbox.project)
+    assert lab.program.te("facts", "block", *here).strip() == ""
 
 
 @pytest.mark.parametrize("daemon_answers", [True, False], ids=["with a daemon", "without a daemon"])
 def test_facts_are_in_the_first_request_and_the_same_bytes_after_a_resume(
     make_lab: MakeLab, *, daemon_answers: bool
 ) -> None:
-    lab = make_lab(scenarios.taught)
+    lab = make_lab(taught)
     with lab.server:
-        lab.trust_project()
-        block = taught(lab)
+        lab.sandbox.trust_project()
+        block = lab.teach()
         untold = len(lab.requests())
         lab.sandbox.run("Which tests pass?")
         retire_all_facts(lab)
-        lab.program.stop()
-        with nullcontext() if daemon_answers else no_daemon_can_start(lab.program):
-            if daemon_answers:
-                lab.program.start()
-            lab.sandbox.run("And now?", "--continue")
+        with nullcontext() if daemon_answers else absent(lab.program):
+            lab.sandbox.resume("And now?")
         lab.program.settle()
 
-    assert "`python3 -m unittest tests.test_pricing -k gross`" in block
+    assert f"`{GREEN_TESTS}`" in block
     before, after = lab.requests()[:untold], lab.requests()[untold:]
     assert {times_told(request, block) for request in before} == {0}
     assert len(after) == 4
     assert {times_told(request, block) for request in after} == {1}
     assert [event.data["text"] for event in lab.program.events("facts_injected")] == [block]
-    assert messages_prefix_identical(after), first_prefix_difference(after)
+    assert_one_growing_prefix(after)
     how = "" if daemon_answers else " from disk"
     lab.note(f"facts in the first request, the same bytes{how} after a resume, though they had changed")
 
 
 def test_a_resumed_session_goes_on_in_its_stream_and_one_without_facts_stays_so(make_lab: MakeLab) -> None:
-    lab = make_lab(scenarios.two_prompts)
+    lab = make_lab(two_prompts)
     lab.install()
     with daemon_running(lab.program):
         lab.run()
@@ -392,9 +277,9 @@ def test_a_resumed_session_goes_on_in_its_stream_and_one_without_facts_stays_so(
 
 
 def test_a_repository_that_nobody_trusts_is_told_nothing(make_lab: MakeLab) -> None:
-    lab = make_lab(scenarios.taught)
+    lab = make_lab(taught)
     with lab.server:
-        block = taught(lab)
+        block = lab.teach()
         lab.sandbox.run("Which tests pass?")
 
     assert {times_told(request, block) for request in lab.requests()} == {0}
@@ -402,80 +287,32 @@ def test_a_repository_that_nobody_trusts_is_told_nothing(make_lab: MakeLab) -> N
     lab.note("no trust, no facts")
 
 
-TROUBLES: dict[str, Callable[[Program], AbstractContextManager[None]]] = {
-    "started by the first hook": lambda _: nullcontext(),
-    "absent": no_daemon_can_start,
-    "slow": a_daemon_that_never_answers,
-    "killed": a_daemon_killed_in_mid_session,
-}
-
-
-@pytest.fixture(scope="module")
-def run_without_us(
-    tmp_path_factory: pytest.TempPathFactory, copilot_binary: Path
-) -> tuple[Lab, Finished[str]]:
-    bare = Lab(tmp_path_factory.mktemp("bare") / "lab", copilot_binary, scenarios.honest_fix)
-    (run,) = bare.run()
-    return bare, run
-
-
 @pytest.mark.parametrize("name", TROUBLES)
 def test_a_daemon_in_trouble_changes_nothing_in_the_agents_run_and_no_call_is_lost(
-    make_lab: MakeLab, run_without_us: tuple[Lab, Finished[str]], name: str
+    make_lab: MakeLab, run_without_us: tuple[Lab[CopilotSandbox], Finished[str]], name: str
 ) -> None:
-    bare, run_without = run_without_us
-    lab = make_lab(scenarios.honest_fix)
+    bare, without = run_without_us
+    lab = make_lab(honest_fix)
     lab.install()
-    with TROUBLES[name](lab.program):
+    with TROUBLES[name](lab.program, lambda: bool(lab.requests())):
         (run,) = lab.run()
 
-    assert run.exit_code == run_without.exit_code
-    assert lab.scenario.replies[-1].blocks[0]["text"] in run.output  # type: ignore[operator]
-    assert [len(request.blocks) for request in lab.requests()] == [
-        len(request.blocks) for request in bare.requests()
-    ]
-    assert_prefixes_are_untouched(lab)
+    assert run.exit_code == without.exit_code
+    assert str(lab.scenario.replies[-1].blocks[0]["text"]) in run.output
+    assert_the_model_saw_the_same(lab, bare)
     lab.program.settle()
     assert_every_call_is_stored_once(lab)
     lab.note(f"daemon {name}: run unchanged, every call stored after it")
 
 
 def test_a_daemon_in_trouble_costs_no_more_than_the_hooks_deadlines(make_lab: MakeLab) -> None:
-    labs = {name: make_lab(scenarios.greetings) for name in ("without us", "absent", "slow", "killed")}
-    seconds: dict[str, list[float]] = {name: [] for name in labs}
-    for name, lab in labs.items():
-        if name != "without us":
-            lab.install()
-        standing = {"absent": no_daemon_can_start, "slow": a_daemon_that_never_answers}.get(name)
-        with lab.server, standing(lab.program) if standing else nullcontext():
-            lab.sandbox.run("Say hello.")  # the very first start makes files
-            for _ in range(RUNS):
-                # A daemon that was slow is left alone for a while: each run is to meet it anew.
-                (lab.program.home / "daemon.slow").unlink(missing_ok=True)
-                if name == "killed":
-                    lab.program.start()
-                    lab.program.kill()
-                seconds[name].append(lab.sandbox.run("Say hello.").seconds)
-
-    medians = {name: statistics.median(times) for name, times in seconds.items()}
-    # Start, prompt, stop and end of a session: the first one waits for the slow daemon, the others do not.
-    hooks = 4
-    added = {
-        "absent": hooks * COLD_DEADLINE_S,
-        "slow": HOOK_DEADLINE_S + hooks * COLD_DEADLINE_S,
-        "killed": hooks * COLD_DEADLINE_S,
-    }
-    for name, deadlines in added.items():
-        assert medians[name] <= (medians["without us"] + deadlines) * ALLOWANCE
-    told = ", ".join(f"{name} {median:.2f} s" for name, median in medians.items())
-    labs["slow"].program.settle()
-    labs["slow"].note(f"median of {RUNS}: {told}")
+    assert_within_the_hooks_deadlines(make_lab)
 
 
 @pytest.mark.parametrize("settings", [None, USERS_OWN_SETTINGS], ids=["fresh home", "own hooks and settings"])
 def test_uninstalling_leaves_no_trace_of_ours(make_lab: MakeLab, settings: str | None) -> None:
-    lab = make_lab(scenarios.honest_fix)
-    path = lab.folder / "settings.json"
+    lab = make_lab(honest_fix)
+    path = lab.sandbox.agent_folder / "settings.json"
     if settings is not None:
         path.parent.mkdir(parents=True)
         path.write_text(settings, encoding="utf-8")
@@ -502,9 +339,9 @@ def test_denied_servers_are_gone_from_the_request_and_come_back(make_lab: MakeLa
     server = lab.sandbox.home / "server.py"
     server.write_text(MCP_SERVER, encoding="utf-8")
     entry = {"type": "local", "command": "python3", "args": [str(server)], "tools": ["*"]}
-    lab.trust_project()
+    lab.sandbox.trust_project()
     servers = {"mcpServers": {"lab": entry, "other": entry}}
-    (lab.folder / "mcp-config.json").write_text(json.dumps(servers), encoding="utf-8")
+    (lab.sandbox.agent_folder / "mcp-config.json").write_text(json.dumps(servers), encoding="utf-8")
     deny_list = DenyList(
         Home(tmp_path / "state"), AgentHomes(lab.sandbox.home), "copilot", lab.sandbox.project
     )
@@ -524,7 +361,7 @@ def test_denied_servers_are_gone_from_the_request_and_come_back(make_lab: MakeLa
     lab.note("a denied server's tools gone from the request, and back")
 
 
-def tools_of_a_new_session(lab: Lab) -> dict[str, object]:
+def tools_of_a_new_session(lab: Lab[CopilotSandbox]) -> dict[str, object]:
     sent = len(lab.requests())
     assert lab.sandbox.run("Say hello.").exit_code == 0
     tools = lab.requests()[sent].body["tools"]
@@ -544,6 +381,6 @@ def test_a_side_call_has_no_tools_and_leaves_no_session(make_lab: MakeLab) -> No
     (request,) = lab.server.requests
     assert not request.has_tools
     assert "the digest" in json.dumps(request.body)
-    assert lab.sessions() == []
+    assert lab.sandbox.sessions() == []
     assert lab.program.events("started") == []
     lab.note("one request without tools, its session removed, no hook heard")

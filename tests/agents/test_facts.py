@@ -6,14 +6,16 @@ What two sessions of the real Claude Code found out, told in the third's first r
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
+from claude_code import CLAUDE_CODE, ClaudeCodeSandbox
+from lab import Lab, Story, assert_prefixes_are_untouched, times_told
 from model_server import LoggedRequest
 from replies import Match, Reply, say
-from scenarios import ALL_TOOLS_FLAGS, GREEN_TESTS, Scenario, bash, step
-from test_claude_code import Lab, assert_prefixes_are_untouched, times_told
+from scenarios import GREEN_TESTS, Scenario, Tools, step
+
+AGENT = CLAUDE_CODE
 
 pytestmark = pytest.mark.agents
 
@@ -26,62 +28,50 @@ ASKING_S_MAX = 60.0  # the daemon's timer comes every 30 s, and waits for five q
 POLL_S = 0.2
 
 
-def _three_times(*session: Reply) -> tuple[Reply, ...]:
-    return session * 3
+def _ran(tools: Tools, *commands: str) -> tuple[Reply, ...]:
+    return *(step(tools.shell(command)) for command in commands), step(say("Done."))
 
 
-def _ran(*commands: str) -> tuple[Reply, ...]:
-    return *(step(bash(command, "Try it")) for command in commands), step(say("Done."))
+def remedy(tools: Tools) -> Scenario:
+    """Two ways to run the tests fail before one does not."""
+    return Scenario(
+        name="remedy",
+        prompts=("Run some tests.", "Run some tests once more.", "And again."),
+        replies=_ran(tools, MISSING_PROGRAM, REFUSED_OPTION, GREEN_TESTS) * 3,
+    )
 
 
-REMEDY = Scenario(
-    name="remedy",
-    prompts=("Run some tests.", "Run some tests once more.", "And again."),
-    replies=_three_times(*_ran(MISSING_PROGRAM, REFUSED_OPTION, GREEN_TESTS)),
-)
-
-# Neither name tells what it is for, and the failure is an ordinary one.
-WORLD = Scenario(
-    name="proposed",
-    prompts=("Build it.", "Build it once more.", "And again."),
-    replies=(
-        Reply(blocks=(say(PROPOSED),), match=Match(has_tools=False, system=PROPOSER_SYSTEM), times=None),
-        *_three_times(*_ran("./gen all", "./x world")),
-    ),
-)
+def world(tools: Tools) -> Scenario:
+    """Neither name tells what it is for, and the failure is an ordinary one."""
+    proposed = Reply(
+        blocks=(say(PROPOSED),), match=Match(has_tools=False, system=PROPOSER_SYSTEM), times=None
+    )
+    return Scenario(
+        name="proposed",
+        prompts=("Build it.", "Build it once more.", "And again."),
+        replies=(proposed, *_ran(tools, "./gen all", "./x world") * 3),
+    )
 
 
-@pytest.fixture
-def make_lab(tmp_path: Path, claude_binary: Path) -> Iterator[Callable[[Scenario], Lab]]:
-    made: list[Lab] = []
-
-    def make(scenario: Scenario) -> Lab:
-        made.append(Lab(tmp_path / "lab", claude_binary, scenario))
-        return made[-1]
-
-    yield make
-    for lab in made:
-        lab.program.stop()
+MakeLab = Callable[[Story], Lab[ClaudeCodeSandbox]]
 
 
-def first_requests(lab: Lab) -> list[LoggedRequest]:
+def first_requests(lab: Lab[ClaudeCodeSandbox]) -> list[LoggedRequest]:
     """The request that each session began with: the model has said nothing yet."""
     return [request for request in lab.requests() if '"role": "assistant"' not in json.dumps(request.body)]
 
 
-def test_a_failed_way_and_its_remedy_are_told_to_the_third_session(
-    make_lab: Callable[[Scenario], Lab],
-) -> None:
-    lab = make_lab(REMEDY)
+def test_a_failed_way_and_its_remedy_are_told_to_the_third_session(make_lab: MakeLab) -> None:
+    lab = make_lab(remedy)
     first, second, third = lab.scenario.prompts
-    lab.program.install()
+    lab.install()
     lab.program.te("config", "set", "trust", "yes", "--repo", str(lab.sandbox.project))
     lab.program.start()
     with lab.server:
-        lab.sandbox.run(first, *ALL_TOOLS_FLAGS)
-        lab.sandbox.run(second, *ALL_TOOLS_FLAGS)
+        lab.sandbox.run(first)
+        lab.sandbox.run(second)
         block = lab.program.learn(lab.sandbox.project)
-        lab.sandbox.run(third, *ALL_TOOLS_FLAGS)
+        lab.sandbox.run(third)
 
     assert block.split("\n")[1:] == [
         "- `py` is not found here: use `python3`.",
@@ -95,10 +85,8 @@ def test_a_failed_way_and_its_remedy_are_told_to_the_third_session(
     )
 
 
-def test_what_a_side_call_proposed_is_told_once_a_second_session_bore_it_out(
-    make_lab: Callable[[Scenario], Lab],
-) -> None:
-    lab = make_lab(WORLD)
+def test_what_a_side_call_proposed_is_told_once_a_second_session_bore_it_out(make_lab: MakeLab) -> None:
+    lab = make_lab(world)
     first, second, third = lab.scenario.prompts
     for name, status in (("x", 0), ("gen", 1)):
         script = lab.sandbox.project / name
@@ -110,17 +98,17 @@ def test_what_a_side_call_proposed_is_told_once_a_second_session_bore_it_out(
     }
     lab.sandbox.user_settings_path.parent.mkdir(parents=True)
     lab.sandbox.user_settings_path.write_text(json.dumps(settings), encoding="utf-8")
-    lab.program.install()
+    lab.install()
     for key, value in (("trust", "yes"), ("microskills", "full")):
         lab.program.te("config", "set", key, value, "--repo", str(lab.sandbox.project))
     lab.program.start()
     with lab.server:
-        lab.sandbox.run(first, *ALL_TOOLS_FLAGS)
+        lab.sandbox.run(first)
         wait_for(lab, "microskills.fact_proposed")
         assert starts.read_text(encoding="utf-8") == "1\n"  # the agent's own start, and none of the side call
-        lab.sandbox.run(second, *ALL_TOOLS_FLAGS)
+        lab.sandbox.run(second)
         block = lab.program.learn(lab.sandbox.project)
-        lab.sandbox.run(third, *ALL_TOOLS_FLAGS)
+        lab.sandbox.run(third)
 
     asked, *_ = [request for request in lab.server.requests if PROPOSER_SYSTEM in json.dumps(request.body)]
     assert not asked.has_tools
@@ -136,7 +124,7 @@ def test_what_a_side_call_proposed_is_told_once_a_second_session_bore_it_out(
     lab.note("one side call: no tools, no hook, no log; its proposal told to the third session")
 
 
-def wait_for(lab: Lab, topic: str) -> None:
+def wait_for(lab: Lab[ClaudeCodeSandbox], topic: str) -> None:
     """Wait until such an event is stored."""
     deadline = time.monotonic() + ASKING_S_MAX
     while not [event for event in lab.program.events() if event.topic == topic]:

@@ -5,39 +5,38 @@ The real opencode with our plugin really installed, against a scripted model.
 seconds, so runs are shared between assertions.
 """
 
-import itertools
 import json
-import os
 import re
-import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bridge_troubles import TROUBLES, absent
-from installed_program import Program, daemon_running
-from model_server import LoggedRequest, ModelServer
-from opencode import MODEL, OPENCODE_VERSION, SMALL_MODEL, OpencodeSandbox
-from opencode_scenarios import (
-    JUDGED,
-    LOOPING,
-    LOOPING_ON_A_FAILED_EDIT,
-    PARALLEL_MIXED,
-    SUBAGENT,
-    TAUGHT,
-    USUAL,
+from daemon_troubles import TROUBLES, absent
+from installed_program import daemon_running
+from lab import (
+    Lab,
+    Story,
+    assert_every_call_is_stored_once,
+    assert_prefixes_are_untouched,
+    assert_redirected_in_the_next_request,
+    assert_the_judge_was_heard_once,
+    assert_the_model_saw_the_same,
+    times_told,
 )
-from prompt_blocks import JsonObject, as_list, as_object, conversations, first_prefix_difference, new_text
+from opencode import MODEL, OPENCODE, SMALL_MODEL, OpencodeSandbox
+from opencode_scenarios import looping_on_a_failed_edit, parallel_mixed
+from prompt_blocks import TOOL_RESULT, JsonObject, as_list, as_object
 from sandbox import Finished
-from scenarios import JUDGE_SYSTEM, Scenario
-from smoke_ledger import LedgerRow, add_row
+from scenarios import greetings, honest_fix, judged, looping, taught, with_a_helper
 
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.scheduler.deny_lists import DenyList
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.side_calls import SIDE_CALL_S_MAX
+
+AGENT = OPENCODE
 
 pytestmark = pytest.mark.agents
 
@@ -61,109 +60,26 @@ USERS_OWN_NAME = """{
 """
 
 
-class Lab:
-    """A sandbox with our program beside it, and the model's log."""
-
-    def __init__(self, folder: Path, binary: Path, scenario: Scenario) -> None:
-        self.scenario = scenario
-        self.server = ModelServer(scenario.replies)
-        path = {"PATH": f"{binary.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
-        self.sandbox = OpencodeSandbox(
-            folder, binary=binary, openai_url=self.server.openai_url, extra_environment=path
-        )
-        self.program = Program(self.sandbox.home)
-
-    @property
-    def configuration(self) -> Path:
-        return self.sandbox.configuration_folder / "opencode.json"
-
-    def install(self, *flags: str) -> str:
-        return self.program.te("setup", "opencode", *flags)
-
-    def run(self) -> Finished[str]:
-        with self.server:
-            return self.sandbox.run(self.scenario.prompts[0])
-
-    def requests(self) -> list[LoggedRequest]:
-        return self.server.loop_requests
-
-    def results_in_requests(self) -> dict[str, str]:
-        """The results that were sent to the model, by the ids of their calls."""
-        messages = [
-            as_object(message) for request in self.requests() for message in as_list(request.body["messages"])
-        ]
-        return {
-            str(message["tool_call_id"]): json.dumps(message["content"])
-            for message in messages
-            if message["role"] == "tool"
-        }
-
-    def note(self, result: str) -> None:
-        add_row(LedgerRow("opencode", OPENCODE_VERSION, self.scenario.name, result, self.program.summary()))
+MakeLab = Callable[[Story], Lab[OpencodeSandbox]]
 
 
-MakeLab = Callable[[Scenario], Lab]
-
-
-@pytest.fixture
-def make_lab(tmp_path: Path, opencode_binary: Path) -> Iterator[MakeLab]:
-    made: list[Lab] = []
-
-    def make(scenario: Scenario) -> Lab:
-        made.append(Lab(tmp_path / f"lab-{len(made)}", opencode_binary, scenario))
-        return made[-1]
-
-    yield make
-    for lab in made:
-        lab.program.stop()
-
-
-def assert_every_call_is_stored_once(lab: Lab) -> None:
-    called = Counter(event.data["call_id"] for event in lab.program.events("tool_called"))
-    returned = Counter(event.data["call_id"] for event in lab.program.events("tool_returned"))
-    assert sorted(map(str, called)) == sorted(lab.results_in_requests())
-    assert set(called.values()) == {1}
-    assert called == returned
-
-
-def assert_prefixes_are_untouched(lab: Lab) -> None:
-    for conversation in conversations(lab.requests()):
-        assert first_prefix_difference(conversation) is None
-
-
-def assert_nothing_came_twice(lab: Lab, *, prompts: int = 1) -> None:
+def assert_nothing_came_twice(lab: Lab[OpencodeSandbox], *, prompts: int = 1) -> None:
     kinds = Counter(event.topic for event in lab.program.events())
     assert (kinds["session.started"], kinds["session.prompt_submitted"]) == (1, prompts)
     assert kinds["session.turn_ended"] == prompts
 
 
-def redirected_in_the_next_request(lab: Lab) -> str:
-    """Assert that the one redirect is new in the request behind the call that it was said to; return it."""
-    (redirected,) = lab.program.events("redirected")
-    text = str(redirected.data["text"])
-    pairs = itertools.pairwise(lab.requests())
-    holding = [
-        number
-        for number, (before, after) in enumerate(pairs, start=1)
-        if json.dumps(text)[1:-1] in new_text(before, after)
-    ]
-    returned = [event.data["call_id"] for event in lab.program.events("tool_returned")]
-    assert holding == [returned.index(redirected.data["call_id"]) + 1]  # one call a step in these scenarios
-    return text
-
-
 def test_a_looping_turn_gets_its_redirect_in_the_very_next_request(make_lab: MakeLab) -> None:
-    lab = make_lab(LOOPING)
+    lab = make_lab(looping)
     lab.install()
     with daemon_running(lab.program):
-        run = lab.run()
+        (run,) = lab.run()
 
-    text = redirected_in_the_next_request(lab)
+    text = assert_redirected_in_the_next_request(lab)
     assert run.exit_code == 0
     # Behind the tool's own output, within its result.
-    assert [json.dumps(text)[1:-1] in result for result in lab.results_in_requests().values()].count(
-        True
-    ) == 1
+    results = [block.text for block in lab.requests()[-1].blocks if block.role == TOOL_RESULT]
+    assert [json.dumps(text)[1:-1] in result for result in results].count(True) == 1
     assert_prefixes_are_untouched(lab)
     assert lab.program.events("stop_hinted")
     assert_every_call_is_stored_once(lab)
@@ -173,12 +89,12 @@ def test_a_looping_turn_gets_its_redirect_in_the_very_next_request(make_lab: Mak
 
 
 def test_a_turn_that_fails_in_circles_gets_its_redirect_behind_the_failed_call(make_lab: MakeLab) -> None:
-    lab = make_lab(LOOPING_ON_A_FAILED_EDIT)
+    lab = make_lab(looping_on_a_failed_edit)
     lab.install()
     with daemon_running(lab.program):
-        run = lab.run()
+        (run,) = lab.run()
 
-    text = redirected_in_the_next_request(lab)
+    text = assert_redirected_in_the_next_request(lab)
     said = [
         message
         for message in map(as_object, as_list(lab.requests()[-1].body["messages"]))
@@ -194,7 +110,7 @@ def test_a_turn_that_fails_in_circles_gets_its_redirect_behind_the_failed_call(m
 
 
 def test_calls_that_succeed_fail_and_never_run_side_by_side_are_each_stored_once(make_lab: MakeLab) -> None:
-    lab = make_lab(PARALLEL_MIXED)
+    lab = make_lab(parallel_mixed)
     lab.install()
     with daemon_running(lab.program):
         lab.run()
@@ -220,7 +136,7 @@ def _characters(tool: JsonObject) -> int:
 
 
 def test_a_sub_agent_is_a_session_of_its_own_and_its_prompt_is_nobodys(make_lab: MakeLab) -> None:
-    lab = make_lab(SUBAGENT)
+    lab = make_lab(with_a_helper)
     lab.install()
     with daemon_running(lab.program):
         lab.run()
@@ -237,29 +153,20 @@ def test_a_sub_agent_is_a_session_of_its_own_and_its_prompt_is_nobodys(make_lab:
     lab.note("two streams")
 
 
-def times_told(request: LoggedRequest, block: str) -> int:
-    return json.dumps(request.body, ensure_ascii=False).count(json.dumps(block, ensure_ascii=False)[1:-1])
-
-
 def test_facts_are_in_every_request_but_the_titles_and_the_same_bytes_on_resume(make_lab: MakeLab) -> None:
-    lab = make_lab(TAUGHT)
-    lab.install()
+    lab = make_lab(taught)
     sandbox, program, repository = lab.sandbox, lab.program, ("--repo", str(lab.sandbox.project))
-    program.start()
     with lab.server:
-        for prompt in lab.scenario.prompts:
-            sandbox.run(prompt)
-        block = program.learn(sandbox.project)
+        block = lab.teach()
         assert "opencode" in json.loads(program.te("facts", "block", "--json", *repository))["withheld"]
         program.te("config", "set", "trust", "yes", *repository)
         untold = len(lab.server.requests)
         # Without a title of the user's, opencode asks the small model for one.
         sandbox.run_command([sandbox.binary, "run", "Which test fails?"])
         program.te("config", "set", "microskills", "off")
-        sandbox.run("And what does git say?", "-c")
-        program.stop()
+        sandbox.resume("And what does git say?")
         with absent(program):
-            sandbox.run("Once more.", "-c")
+            sandbox.resume("Once more.")
         program.settle()
 
     before, after = lab.server.requests[:untold], lab.server.requests[untold:]
@@ -283,30 +190,19 @@ def masked(printed: str) -> str:
     return re.sub(r"/\S+/lab(?:-\d+)?/|\d+\.\d+s", "…", printed)
 
 
-@pytest.fixture(scope="module")
-def run_without_us(
-    tmp_path_factory: pytest.TempPathFactory, opencode_binary: Path
-) -> tuple[Lab, Finished[str]]:
-    lab = Lab(tmp_path_factory.mktemp("bare") / "lab", opencode_binary, USUAL)
-    return lab, lab.run()
-
-
 @pytest.mark.parametrize("name", TROUBLES)
 def test_a_daemon_in_trouble_changes_nothing_in_the_agents_run_and_no_call_is_lost(
-    make_lab: MakeLab, run_without_us: tuple[Lab, Finished[str]], name: str
+    make_lab: MakeLab, run_without_us: tuple[Lab[OpencodeSandbox], Finished[str]], name: str
 ) -> None:
     bare, without = run_without_us
-    lab = make_lab(USUAL)
+    lab = make_lab(honest_fix)
     lab.install()
     with TROUBLES[name](lab.program, lambda: bool(lab.requests())):
-        run = lab.run()
+        (run,) = lab.run()
 
     assert (run.exit_code, run.output) == (without.exit_code, without.output)
     assert masked(run.stderr) == masked(without.stderr)
-    assert [len(request.blocks) for request in lab.requests()] == [
-        len(request.blocks) for request in bare.requests()
-    ]
-    assert_prefixes_are_untouched(lab)
+    assert_the_model_saw_the_same(lab, bare)
     lab.program.settle()
     assert_every_call_is_stored_once(lab)
     assert_nothing_came_twice(lab)
@@ -315,7 +211,7 @@ def test_a_daemon_in_trouble_changes_nothing_in_the_agents_run_and_no_call_is_lo
         waited = CALL_S_MAX * len({event.data.get("delivery_id") for event in lab.program.events()})
         if run.seconds > MARGIN * (seconds + waited):
             # The machine may be busier than it was: measured again as it is now.
-            seconds = make_lab(USUAL).run().seconds
+            seconds = make_lab(honest_fix).run()[0].seconds
         assert run.seconds <= MARGIN * (seconds + waited)
     lab.note(
         f"daemon {name}: run unchanged, every call stored ({run.seconds:.1f} s; {seconds:.1f} without us)"
@@ -323,8 +219,8 @@ def test_a_daemon_in_trouble_changes_nothing_in_the_agents_run_and_no_call_is_lo
 
 
 def test_setup_keeps_what_is_the_users_and_uninstalling_gives_it_back(make_lab: MakeLab) -> None:
-    lab = make_lab(USUAL)
-    own = lab.configuration.with_name("opencode.jsonc")
+    lab = make_lab(honest_fix)
+    own = lab.sandbox.configuration_path.with_name("opencode.jsonc")
     before = {path: path.read_bytes() for path in lab.sandbox.configuration_folder.glob("*.*")}
     own.write_text(USERS_OWN_LIST, encoding="utf-8")
     refused = lab.program.te("setup", "opencode", "--json", expected_status=1)
@@ -333,20 +229,20 @@ def test_setup_keeps_what_is_the_users_and_uninstalling_gives_it_back(make_lab: 
     own.write_text(USERS_OWN_NAME, encoding="utf-8")
     commented = own.read_bytes()
     lab.install()
-    once = lab.configuration.read_bytes()
+    once = lab.sandbox.configuration_path.read_bytes()
     lab.install()
-    assert lab.configuration.read_bytes() == once
+    assert lab.sandbox.configuration_path.read_bytes() == once
     # Whoever registers it twice has told everything once.
     copy = lab.sandbox.home / "copy.ts"
     copy.write_bytes((lab.program.home / "plugins" / "opencode" / "tokeneconomizer.ts").read_bytes())
     doubled = json.loads(once)
     doubled["plugin"].append(copy.as_uri())
-    lab.configuration.write_text(json.dumps(doubled), encoding="utf-8")
+    lab.sandbox.configuration_path.write_text(json.dumps(doubled), encoding="utf-8")
     with daemon_running(lab.program):
         lab.run()
         assert_nothing_came_twice(lab)
         assert_every_call_is_stored_once(lab)
-        lab.configuration.write_bytes(once)
+        lab.sandbox.configuration_path.write_bytes(once)
         lab.program.te("setup", "opencode", "--uninstall")
 
     left = {path: path.read_bytes() for path in lab.sandbox.configuration_folder.glob("*.*")}
@@ -357,7 +253,7 @@ def test_setup_keeps_what_is_the_users_and_uninstalling_gives_it_back(make_lab: 
 
 
 def test_a_denied_tool_is_gone_from_the_request_and_comes_back(make_lab: MakeLab, tmp_path: Path) -> None:
-    lab = make_lab(Scenario("pruning", ("Say hello.",) * 3, (), ()))
+    lab = make_lab(greetings)
     homes = AgentHomes(lab.sandbox.home)
     deny_list = DenyList(Home(tmp_path / "state"), homes, "opencode", lab.sandbox.project)
     with lab.server:
@@ -375,10 +271,9 @@ def test_a_denied_tool_is_gone_from_the_request_and_comes_back(make_lab: MakeLab
 
 
 def test_the_judge_is_asked_once_without_tools_and_plugins_and_leaves_no_session(make_lab: MakeLab) -> None:
-    lab = make_lab(JUDGED)
+    lab = make_lab(judged)
     lab.install()
-    lab.program.te("config", "set", "judge", "auto")
-    lab.program.te("config", "set", "guard.gate_calls", "10")
+    lab.ask_the_judge()
     with daemon_running(lab.program), lab.server:
         lab.sandbox.run(lab.scenario.prompts[0])
         deadline = time.monotonic() + SIDE_CALL_S_MAX
@@ -386,21 +281,7 @@ def test_the_judge_is_asked_once_without_tools_and_plugins_and_leaves_no_session
             assert time.monotonic() < deadline, "the judge's verdict was not heard"
             time.sleep(POLL_S)
 
-    (asked,) = [request for request in lab.server.requests if JUDGE_SYSTEM in json.dumps(request.body)]
-    assert not asked.has_tools
-    assert str(lab.sandbox.project) not in json.dumps(asked.body)
-    assert [len(lab.program.events(kind)) for kind in ("started", "gate_fired", "judge_asked")] == [1, 1, 1]
-    (verdict,) = lab.program.events("verdict_given")
-    assert (verdict.data["verdict"], verdict.data["confidence"]) == ("stuck", 0.9)
+    assert not assert_the_judge_was_heard_once(lab, hidden=lab.sandbox.project).has_tools
     assert_prefixes_are_untouched(lab)
-    assert len(kept_sessions(lab)) == 1
+    assert len(lab.sandbox.kept_sessions()) == 1
     lab.note("one side call: no tools, no plugin, its session deleted; its verdict heard")
-
-
-def kept_sessions(lab: Lab) -> list[str]:
-    database = lab.sandbox.home / ".local" / "share" / "opencode" / "opencode.db"
-    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-    try:
-        return [str(row[0]) for row in connection.execute("SELECT id FROM session")]
-    finally:
-        connection.close()

@@ -6,18 +6,20 @@ Three new sessions each send one request; the requests are compared with their i
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from claude_code import Sandbox
-from model_server import LoggedRequest, ModelServer
-from prompt_blocks import JsonObject
-from replies import say
-from scenarios import step
+from claude_code import CLAUDE_CODE, ClaudeCodeSandbox
+from lab import Lab, Story
+from prompt_blocks import JsonObject, as_list, as_object
+from scenarios import greetings
 
 from tokeneconomizer.hosts.log_format import AgentHomes
 from tokeneconomizer.scheduler.deny_lists import DenyList
 from tokeneconomizer.scheduler.home import Home
+
+AGENT = CLAUDE_CODE
 
 pytestmark = pytest.mark.agents
 
@@ -29,11 +31,11 @@ MASKED = re.compile(
 )
 
 
-def new_session(sandbox: Sandbox, server: ModelServer) -> JsonObject:
+def new_session(lab: Lab[ClaudeCodeSandbox]) -> JsonObject:
     """Run a session of one turn; return its request without what names the session."""
-    before = len(server.loop_requests)
-    assert sandbox.run("Say hello.").exit_code == 0
-    request: LoggedRequest = server.loop_requests[before]
+    before = len(lab.requests())
+    assert lab.sandbox.run("Say hello.").exit_code == 0
+    request = lab.requests()[before]
     body = {name: value for name, value in request.body.items() if name != "metadata"}
     masked: JsonObject = json.loads(MASKED.sub("MASKED", json.dumps(body)))
     return masked
@@ -41,7 +43,7 @@ def new_session(sandbox: Sandbox, server: ModelServer) -> JsonObject:
 
 def tools_of(body: JsonObject) -> dict[str, object]:
     """The definitions in a request, by name."""
-    return {str(tool["name"]): tool for tool in body["tools"]}  # type: ignore[attr-defined] - a list
+    return {str(as_object(tool)["name"]): tool for tool in as_list(body["tools"])}
 
 
 def lines_of(body: JsonObject) -> set[str]:
@@ -51,18 +53,18 @@ def lines_of(body: JsonObject) -> set[str]:
 
 
 def test_denied_tools_are_gone_from_the_request_and_come_back(
-    tmp_path: Path, claude_binary: Path
+    tmp_path: Path, make_lab: Callable[[Story], Lab[ClaudeCodeSandbox]]
 ) -> None:  # S6.4
-    with ModelServer([step(say("Hello.")) for _ in range(4)]) as server:
-        sandbox = Sandbox(tmp_path / "lab", binary=claude_binary, base_url=server.base_url)
-        homes = AgentHomes(sandbox.home)
-        deny_list = DenyList(Home(tmp_path / "state"), homes, "claude_code", sandbox.project)
-        new_session(sandbox, server)  # the very first one leaves files that later ones mention
-        before = new_session(sandbox, server)
+    lab = make_lab(greetings)
+    homes = AgentHomes(lab.sandbox.home)
+    deny_list = DenyList(Home(tmp_path / "state"), homes, "claude_code", lab.sandbox.project)
+    with lab.server:
+        new_session(lab)  # the very first one leaves files that later ones mention
+        before = new_session(lab)
         assert deny_list.apply([*LOADED, *DEFERRED]).written
-        denied = new_session(sandbox, server)
+        denied = new_session(lab)
         assert deny_list.restore().written
-        after = new_session(sandbox, server)
+        after = new_session(lab)
     assert set(LOADED) <= set(tools_of(before))
     assert tools_of(denied) == {name: tool for name, tool in tools_of(before).items() if name not in LOADED}
     gone, new = lines_of(before) - lines_of(denied), lines_of(denied) - lines_of(before)

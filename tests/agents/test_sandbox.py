@@ -1,12 +1,18 @@
+import os
 from pathlib import Path
 
 import pytest
 from sandbox import Agent, AgentRunError, AgentSandbox, read_all
 
 
+class Sandbox(AgentSandbox):
+    def own_environment(self) -> dict[str, str]:
+        return {"GIVEN": "yes"}
+
+
 @pytest.fixture
 def sandbox(tmp_path: Path) -> AgentSandbox:
-    return AgentSandbox(tmp_path / "lab", {"GIVEN": "yes"})
+    return Sandbox(tmp_path / "lab", [tmp_path / "commands"])
 
 
 def test_a_run_has_its_output_its_errors_its_status_and_nothing_to_read(sandbox: AgentSandbox) -> None:
@@ -15,12 +21,13 @@ def test_a_run_has_its_output_its_errors_its_status_and_nothing_to_read(sandbox:
 
 
 def test_nothing_is_inherited_but_the_search_path(
-    sandbox: AgentSandbox, monkeypatch: pytest.MonkeyPatch
+    sandbox: AgentSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OF_THE_USER", "secret")
     lines = dict(line.split("=", 1) for line in sandbox.run_command(["env"]).output.splitlines())
     assert "OF_THE_USER" not in lines
     assert (lines["GIVEN"], lines["HOME"]) == ("yes", str(sandbox.home))
+    assert lines["PATH"] == f"{tmp_path / 'commands'}{os.pathsep}{os.environ['PATH']}"
 
 
 def test_the_project_is_committed(sandbox: AgentSandbox) -> None:
