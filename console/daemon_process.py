@@ -157,10 +157,8 @@ def stop(home: Home) -> bool:
     """
     if not lock.is_held(home.lock):
         return False
-    from tokeneconomizer.scheduler import client  # noqa: PLC0415 - as above
-
-    client.ask(home, "stop")
     deadline = time.monotonic() + STOP_S_MAX
+    _ask_to_stop(home, deadline)
     while time.monotonic() < deadline:
         if not lock.is_held(home.lock):
             return True
@@ -169,6 +167,24 @@ def stop(home: Home) -> bool:
         f"the daemon said that it stops and still runs after {STOP_S_MAX:.0f} s: see the end of {home.log}"
     )
     raise DaemonUnreachable(message)
+
+
+def _ask_to_stop(home: Home, deadline: float) -> None:
+    """Ask; one that has just been started has the lock, and listens in a moment."""
+    from tokeneconomizer.scheduler import client  # noqa: PLC0415 - as above
+
+    while True:
+        try:
+            client.ask(home, "stop")
+        except DaemonUnreachable as error:
+            is_on_its_way = isinstance(error.__cause__, FileNotFoundError | ConnectionRefusedError)
+            if not is_on_its_way or time.monotonic() > deadline:
+                raise
+        else:
+            return
+        if not lock.is_held(home.lock):
+            return
+        time.sleep(POLL_S)
 
 
 def _spawn(home: Home) -> subprocess.Popen[bytes]:

@@ -60,6 +60,9 @@ if TYPE_CHECKING:
 TICK_S = 30
 """Nothing that a timer does is needed sooner."""
 
+TICK_AFTER_START_S = 2
+"""By then the views know what the spool told; what waits for them need not wait for a whole tick."""
+
 RENDERING_S_MAX = 0.02
 """After an import many repositories are due: each takes milliseconds, and hooks wait meanwhile."""
 
@@ -150,7 +153,7 @@ class Daemon:
         gc.collect()
         gc.freeze()
         server = await Server(self._speaker(work), self._log).listen()
-        timers = start_timer(TICK_S, lambda: self._tick(work))
+        timers = start_timer(TICK_S, lambda: self._tick(work), first_s=TICK_AFTER_START_S)
         work.folding.soon()
         self._log.info("daemon listens", version=self._version, pid=os.getpid())
         await self._stop.wait()

@@ -53,11 +53,7 @@ class Program:
 
     def stop(self) -> None:
         """Stop the daemon if one runs; what the spool holds is stored then."""
-        deadline = time.monotonic() + SETTLING_S_MAX
-        while (done := self._run("daemon", "stop")).returncode:
-            # One that a hook has just started has the lock, and listens in a moment.
-            assert time.monotonic() < deadline, done.stderr
-            time.sleep(POLL_S)
+        self.te("daemon", "stop")
 
     def kill(self) -> None:
         """Kill the daemon, if it runs."""

@@ -5,12 +5,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from importlib.metadata import version
 
 import pytest
 from console_runs import COMMAND, te, te_process
 
 from tokeneconomizer.console import daemon_process, output
+from tokeneconomizer.domain.errors import DaemonUnreachable
+from tokeneconomizer.scheduler import client
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.lock import held, is_held
 
@@ -139,3 +142,23 @@ def test_run_serves_in_the_foreground_until_interrupted(home: Home) -> None:
     assert process.returncode == 0
     assert err == f"the daemon runs until Ctrl-C; its log: {home.log}\n"
     assert not is_held(home.lock)
+
+
+def test_one_that_has_the_lock_and_does_not_listen_yet_is_asked_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.create()
+    refusals = [FileNotFoundError(), ConnectionRefusedError()]
+
+    with ExitStack() as lock:
+
+        def ask(_home: Home, _kind: str) -> None:
+            if refusals:
+                message = "not yet"
+                raise DaemonUnreachable(message) from refusals.pop()
+            lock.close()
+
+        lock.enter_context(held(home.lock))
+        monkeypatch.setattr(client, "ask", ask)
+        assert daemon_process.stop(home)
+    assert refusals == []

@@ -17,7 +17,7 @@ def test_it_comes_again_and_again_in_the_loop_that_started_it() -> None:
             if len(ticks) > 1:
                 come.set()
 
-        timers = start_timer(0.01, tick)
+        timers = start_timer(0.01, tick, first_s=0.0)
         await come.wait()
         timers.shutdown(wait=False)
         return asyncio.get_running_loop()
