@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.console import daemon_process, output
@@ -29,8 +30,11 @@ CALLS_NEEDED = 5
 
 def look_at_registration(patient: Patient) -> Iterator[Finding]:
     """Whether each agent that is here loads what `te setup` installs."""
-    for installation in INSTALLATIONS.values():
-        yield from installation(patient.home, patient.user_home, patient.environment).look_at(patient)
+    agents = [make(patient.home, patient.user_home, patient.environment) for make in INSTALLATIONS.values()]
+    # Side by side: each is asked for its version, which takes a program of that size a second.
+    with ThreadPoolExecutor(len(agents)) as threads:
+        for found in threads.map(lambda agent: list(agent.look_at()), agents):
+            yield from found
 
 
 def look_at_installed(patient: Patient) -> Iterator[Finding]:
@@ -40,8 +44,8 @@ def look_at_installed(patient: Patient) -> Iterator[Finding]:
         return
     if json_object(path) is None:
         yield problem(
-            f"{path} cannot be read, so that `te setup --uninstall` does not know what to remove",
-            "run `te setup` again: it records anew what it finds",
+            f"{path} cannot be read: entries of ours will be removed by their names, not byte for byte",
+            "run `te setup --uninstall`, then `te setup`, which records them anew",
         )
     else:
         yield ok("what `te setup` wrote is on record")

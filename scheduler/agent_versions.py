@@ -20,9 +20,9 @@ PROGRAMS = {PI: "pi"}
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
-def printed_version(binary: str) -> str:
-    """Return what `binary --version` prints; empty when it cannot be asked."""
-    program = shutil.which(binary)
+def printed_version(binary: str, search_path: str | None = None) -> str:
+    """Return what `binary --version` prints; empty when it cannot be asked. Without a path it is PATH's."""
+    program = shutil.which(binary, path=search_path)
     if program is None:
         return ""
     try:
