@@ -64,24 +64,26 @@ class Codex(Installation):
         files = plugin.plugin_files(hook_words(), te_words())
         write_own_files(self._own_folder, plugin.marketplace_files(files), report, dry_run=dry_run)
         is_new = not _holds_exactly(self._copy, files)
+        # What Codex noted of an earlier copy's hooks says nothing of the new one's, and an older registration
+        # is no state to go back to: neither removal is recorded.
+        if is_new:
+            config.change(_stale_trust, report, dry_run=dry_run)
+        config.change(self._differing, report, dry_run=dry_run)
+        # Before the copy: so it is on record which folders were made.
+        config.register(self._missing, report, dry_run=dry_run)
         if is_new:
             remove_own_folder(self.folder / plugin.COPY_FOLDER, report, dry_run=dry_run)
             write_own_files(self._copy, files, report, dry_run=dry_run)
-            # What Codex noted of an earlier copy's hooks says nothing of the new one's.
-            config.change(_stale_trust, report, dry_run=dry_run)
-        # An older registration is no state to go back to, so its removal is not recorded.
-        config.change(self._differing, report, dry_run=dry_run)
-        config.register(self._missing, report, dry_run=dry_run)
         return report
 
     def uninstall(self, *, dry_run: bool) -> Report:
         """Take back what was written, and what Codex noted of our hooks."""
         report = Report()
-        names = removing([path for path, _ in self._tables()], with_parents=False)
-        self._config().take_back(names, report, dry_run=dry_run, noted_by_agent=_stale_trust)
         remove_own_folder(self.folder / plugin.COPY_FOLDER, report, dry_run=dry_run)
         folders = [self.folder / name for name in plugin.EMPTY_FOLDERS]
         remove_empty_folders(folders, report, dry_run=dry_run)
+        names = removing([path for path, _ in self._tables()], with_parents=False)
+        self._config().take_back(names, report, dry_run=dry_run, noted_by_agent=_stale_trust)
         remove_own_folder(self._own_folder, report, dry_run=dry_run)
         return report
 

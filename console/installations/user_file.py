@@ -37,8 +37,8 @@ def place_of(folder: Path, name: str, agents_home: Path) -> Place:
     if folder.is_relative_to(agents_home):
         return Place(agents_home, folder / name)
     real = Path(os.path.realpath(folder))
-    # One above, so that the folder is removed again where it was made for the file.
-    return Place(real.parent, real / name)
+    # From above it, so that it is removed again where it was made for the file, with the one that holds it.
+    return Place(real.parent.parent, real / name)
 
 
 @dataclass(frozen=True, slots=True)

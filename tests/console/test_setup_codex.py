@@ -129,6 +129,7 @@ def test_uninstalling_gives_the_configuration_back_byte_for_byte(
     assert done.status == 0
     assert (config.read_bytes().decode() if config.exists() else None) == text
     assert [path for path in folder.rglob("*") if path != config] == []
+    assert folder.exists() is (text is not None)
     assert not (home.plugins / "codex").exists()
 
 
