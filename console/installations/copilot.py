@@ -50,6 +50,10 @@ class Copilot(Installation):
         named = self._environment.get(installation.FOLDER_VARIABLE, "")
         return Path(named) if named else self._agents_home / installation.CONFIG_FOLDER
 
+    def version(self) -> str:
+        """Return its version: it runs a newer copy that it fetched, whatever its package is."""
+        return self._printed_version()
+
     def install(self, *, dry_run: bool) -> Report:
         """Render the plugin folder, register it, and remove a copy that was installed directly."""
         report = Report()
