@@ -84,6 +84,10 @@ class OpenCode(Installation):
 
     def findings(self) -> Iterator[Finding]:
         """Return whether opencode loads our plugin."""
+        for file in self.configurations:
+            if object_with_comments(file) is None:
+                yield problem(f"opencode: {file} cannot be read as JSON", "mend it: opencode cannot, either")
+                return
         registered = [file for file in self.configurations if self._entry in _plugins_in(file)]
         counting = self._counting()
         if not registered:

@@ -330,3 +330,64 @@ def test_a_folder_that_is_named_from_the_working_folder_is_the_same_from_elsewhe
     assert te("setup", "--agents-home", str(user)).out == ""
     assert te("setup", "--uninstall", "--agents-home", str(user)).status == 0
     assert everything(user) == before
+
+
+def findings() -> list[dict[str, str]]:
+    """What `te doctor` says of the agents."""
+    return [one for one in json.loads(te("doctor", "--json").out) if one["check"] == "agents"]
+
+
+def problems() -> list[str]:
+    return [one["words"] for one in findings() if one["level"] == "problem"]
+
+
+@pytest.mark.parametrize("host", INSTALLATIONS)
+def test_doctor_speaks_of_agents_that_are_here_and_of_no_other(home: Home, host: str) -> None:
+    (home.root.parent / "user" / FOLDERS[list(INSTALLATIONS).index(host)]).mkdir(parents=True)
+    title = INSTALLATIONS[host].TITLE
+    assert [title in words for words in problems()] == [True]
+    te("setup")
+    expected = ["Codex: hooks not trusted: nothing is recorded"] if host == "codex" else []
+    assert problems() == expected
+    assert all(title in one["words"] for one in findings())
+
+
+@pytest.mark.usefixtures("user")
+def test_doctor_finds_all_five_right_but_for_the_trust_that_codex_waits_for() -> None:
+    te("setup")
+    assert problems() == ["Codex: hooks not trusted: nothing is recorded"]
+    assert sum(one["level"] == "ok" and "loads our" in one["words"] for one in findings()) == len(
+        INSTALLATIONS
+    )
+
+
+@pytest.mark.parametrize("host", INSTALLATIONS)
+def test_doctor_says_of_a_file_that_cannot_be_read_which_it_is_and_goes_on(user: Path, host: str) -> None:
+    te("setup")
+    (user / FILES[host]).unlink()
+    if host == "pi":
+        (user / FILES[host]).mkdir()
+    else:
+        (user / FILES[host]).write_text("{ = ")
+    found = [words for words in problems() if "not trusted" not in words]
+    assert [str(user / FILES[host]) in words for words in found] == [True]
+    others = [one["words"] for one in findings() if one["level"] == "ok" and "loads our" in one["words"]]
+    assert len(others) == len(INSTALLATIONS) - 1
+
+
+@pytest.mark.parametrize("checkout", [False, True])
+def test_doctor_finds_hooks_of_claude_code_that_are_switched_off_or_run_twice(
+    user: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, checkout: bool
+) -> None:
+    te("setup", "claude_code")
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / ".claude" / "settings.local.json" if checkout else user / FILES["claude_code"]
+    file.parent.mkdir(exist_ok=True)
+    settings = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps({**settings, "disableAllHooks": True}))
+    assert any(f"`disableAllHooks` in {file}" in words for words in problems())
+    file.write_text(json.dumps({**settings, "hooks": "python /x/hosts/hook/launcher.py"}))
+    assert not any("disableAllHooks" in words for words in problems())
+    assert any(f"the hooks of ours in {file}" in one["words"] for one in findings())
+    file.write_text(json.dumps({"enabledPlugins": {"tokeneconomizer@tokeneconomizer": False}}))
+    assert any("switche" in words and "our plugin" in words for words in problems())
