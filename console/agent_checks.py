@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.console import daemon_process, output
-from tokeneconomizer.console.checks import Check, Finding, Patient, ok, problem, warning
+from tokeneconomizer.console.checks import Check, Finding, Patient, broken, ok, problem, warning
 from tokeneconomizer.console.installations.json_members import json_object
 from tokeneconomizer.console.installations.table import INSTALLATIONS
 from tokeneconomizer.console.state import configuration_or_problem, view_of
@@ -20,6 +21,8 @@ from tokeneconomizer.scheduler.side_calls import CALLERS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokeneconomizer.console.installations.shape import Installation
+
 CALLS_LOOKED_AT = 30
 """A few turns of work."""
 
@@ -29,8 +32,18 @@ CALLS_NEEDED = 5
 
 def look_at_registration(patient: Patient) -> Iterator[Finding]:
     """Whether each agent that is here loads what `te setup` installs."""
-    for installation in INSTALLATIONS.values():
-        yield from installation(patient.home, patient.user_home, patient.environment).look_at(patient)
+    agents = [make(patient.home, patient.user_home, patient.environment) for make in INSTALLATIONS.values()]
+    # Side by side: one that no package file tells the version of is started, which may take it a second.
+    with ThreadPoolExecutor(len(agents)) as threads:
+        for found in threads.map(_findings_of, agents):
+            yield from found
+
+
+def _findings_of(agent: Installation) -> list[Finding]:
+    try:
+        return list(agent.look_at())
+    except Exception as error:  # noqa: BLE001 - one agent that cannot be looked at must not hide the others
+        return [broken(error, f"{agent.TITLE}: ")]
 
 
 def look_at_installed(patient: Patient) -> Iterator[Finding]:
@@ -40,8 +53,8 @@ def look_at_installed(patient: Patient) -> Iterator[Finding]:
         return
     if json_object(path) is None:
         yield problem(
-            f"{path} cannot be read, so that `te setup --uninstall` does not know what to remove",
-            "run `te setup` again: it records anew what it finds",
+            f"{path} cannot be read: entries of ours will be removed by their names, not byte for byte",
+            "run `te setup --uninstall`, then `te setup`, which records them anew",
         )
     else:
         yield ok("what `te setup` wrote is on record")

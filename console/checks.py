@@ -106,6 +106,12 @@ def problem(words: str, advice: str) -> Finding:
     return Finding(Level.PROBLEM, words, advice)
 
 
+def broken(error: Exception, of: str = "") -> Finding:
+    """Say that something could not be looked at; `of` names what, with a colon."""
+    words = f"{of}could not be looked at ({type(error).__name__}: {error})"
+    return problem(words, "mend what the message names, then run `te doctor` again")
+
+
 def examine(patient: Patient, checks: Iterable[Check]) -> Iterator[Result]:
     """Run the checks and return what each found."""
     for check in checks:
@@ -113,7 +119,4 @@ def examine(patient: Patient, checks: Iterable[Check]) -> Iterator[Result]:
             for finding in check.look(patient):
                 yield Result(check.name, finding)
         except Exception as error:  # noqa: BLE001 - see the module's docstring
-            words = f"could not be looked at ({type(error).__name__}: {error})"
-            yield Result(
-                check.name, problem(words, "mend what the message names, then run `te doctor` again")
-            )
+            yield Result(check.name, broken(error))

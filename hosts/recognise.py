@@ -34,7 +34,9 @@ def host_of(payload: Mapping[str, object], host_flag: str) -> str:
     transcript = payload.get("transcript_path")
     if isinstance(transcript, str) and CODEX_LOG in transcript.replace("\\", "/"):
         return CODEX
-    if "turn_id" in payload and "prompt_id" not in payload:
+    # Of a session without a log Codex names none; Claude Code always does.
+    is_unlogged = host_flag == CODEX and "transcript_path" in payload and transcript is None
+    if ("turn_id" in payload and "prompt_id" not in payload) or is_unlogged:
         return CODEX
     if "session_id" in payload:
         return host_flag if host_flag in {PI, OPENCODE} else CLAUDE_CODE

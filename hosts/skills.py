@@ -46,15 +46,26 @@ SKILLS = (
 )
 
 
+ARGUMENTS = "The user asks for: $ARGUMENTS"
+"""Claude Code and Copilot CLI put what the user wrote in the place of the variable."""
+
+
 def skill_files(te: str) -> dict[str, str]:
     """
-    Return the files of the skills, relative to the plugin's own folder.
+    Return the skills of Claude Code and Copilot CLI: path in the plugin's folder -> text.
 
     Args:
         te: the command line's own command, quoted for a shell.
 
     """
-    return {f"skills/{skill.name}/SKILL.md": _text(skill, te) for skill in SKILLS}
+    return {f"skills/{skill.name}/SKILL.md": _head(skill) + body_of(skill, te, ARGUMENTS) for skill in SKILLS}
+
+
+def body_of(skill: Skill, te: str, arguments: str) -> str:
+    """Return what a skill tells the model; `arguments` is how the agent tells what the user wrote."""
+    plain = " ".join(word for word in (te, skill.name, skill.without) if word)
+    body = _WITH_ARGUMENTS if skill.arguments else _PLAIN
+    return body.format(name=skill.name, plain=plain, te=te, arguments=arguments)
 
 
 _HEAD = """\
@@ -72,7 +83,7 @@ Run this command and show its output unchanged, without comment:
 """
 
 _WITH_ARGUMENTS = """
-The user asks for: $ARGUMENTS
+{arguments}
 
 Without arguments run the first command; otherwise pass the arguments on to the second one. Show the output
 unchanged, without comment:
@@ -82,10 +93,6 @@ unchanged, without comment:
 """
 
 
-def _text(skill: Skill, te: str) -> str:
+def _head(skill: Skill) -> str:
     hint = f'argument-hint: "{skill.arguments}"\n' if skill.arguments else ""
-    plain = " ".join(word for word in (te, skill.name, skill.without) if word)
-    body = _WITH_ARGUMENTS if skill.arguments else _PLAIN
-    return (_HEAD + body).format(
-        name=skill.name, description=skill.description, hint=hint, plain=plain, te=te
-    )
+    return _HEAD.format(name=skill.name, description=skill.description, hint=hint)

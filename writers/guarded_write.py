@@ -78,6 +78,8 @@ class Surroundings:
     last_look: Callable[[], None] = look_no_more
     """Comes right before the file is touched, and may still refuse."""
     disk: Disk = REAL_DISK
+    is_rehearsal: bool = False
+    """Looks, plans and proves as ever, and touches nothing."""
 
 
 USUAL: Final = Surroundings()
@@ -85,7 +87,7 @@ USUAL: Final = Surroundings()
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a write: `applied` is None where nothing had to be changed, or after a restore."""
+    """What became of a write, or would; only an edit that changed something has `applied`."""
 
     written: bool
     file: Path
@@ -139,11 +141,14 @@ def _one_attempt(
 ) -> Outcome:
     checkpoint = surroundings.disk.checkpoint
     _check_tracked(found.path, surroundings)
-    # Also where nothing is to be written: a killed writer may have come as far as that.
-    remove_stale(found.folder, found.path.name)
+    if not surroundings.is_rehearsal:
+        # Also where nothing is to be written: a killed writer may have come as far as that.
+        remove_stale(found.folder, found.path.name)
     checkpoint("guarded")
     with _naming(found.path):
         plan = make_plan(found)
+    if surroundings.is_rehearsal:
+        return Outcome(plan.data != found.data, found.path)
     checkpoint("proved")
     if plan.applied is not None:
         surroundings.record(plan.applied)

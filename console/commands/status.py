@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import click
@@ -39,6 +40,9 @@ COUNTED = (
 
 SESSION_CHARACTERS = 8
 """The beginning of an id tells sessions apart; `--json` prints all of it."""
+
+LOCAL = "path:"
+"""How the identity of a repository without a remote begins; `--json` prints it whole."""
 
 STATE_MEANINGS = {"working": "good", "redirected": "doubtful", "stuck": "bad"}
 
@@ -138,11 +142,19 @@ def _deny_list_row(line: DenyListLine, words: Words) -> list[Cell | str]:
     return [line.host, line.checkout, line.names, left, Cell(line.refusal, "bad")]
 
 
+def repository_name(identity: str) -> str:
+    """Return a repository's name as it fits into a row: of one without a remote, its folder's."""
+    if not identity.startswith(LOCAL):
+        return identity
+    folder = PurePosixPath(identity.removeprefix(LOCAL))
+    return (folder.parent if folder.name == ".git" else folder).name or identity
+
+
 def _session_row(session: SessionLine, words: Words) -> list[Cell | str]:
     return [
         session.host,
         session.session_id[:SESSION_CHARACTERS],
-        session.repository,
+        repository_name(session.repository),
         Cell(words.label(f"state_{session.state}"), STATE_MEANINGS.get(session.state, "")),
         str(session.turn),
         Cell(output.local_time(session.last_at), "quiet"),

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.console.checks import problem, warning
-from tokeneconomizer.console.installations.copilot_files import (
-    folders_of_copies,
-)
+from tokeneconomizer.console.installations.copilot_files import folders_of_copies
 from tokeneconomizer.console.installations.given import hook_words, te_words
 from tokeneconomizer.console.installations.json_members import SETTINGS_BYTES_MAX, object_with_comments
 from tokeneconomizer.console.installations.own_files import look_at_own_files
+from tokeneconomizer.console.installations.second_hooks import look_for_second_hooks
 from tokeneconomizer.domain.deny_list import member
 from tokeneconomizer.hosts.copilot import installation, plugin
 from tokeneconomizer.hosts.copilot.trust import trusts
+from tokeneconomizer.hosts.marketplace import ENABLED
 from tokeneconomizer.hosts.recognise import COPILOT
 from tokeneconomizer.scheduler.foreign_files import beginning_of
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from tokeneconomizer.console.checks import Finding
 
 TITLE = "Copilot CLI"
-
-OUR_HOOK = b"/hosts/hook/launcher.py"
-"""Stands in each command line of ours, wherever this program lies."""
 
 SET_UP = "run `te setup copilot`"
 
@@ -48,14 +45,14 @@ class Registration:
     plugin_folder: Path
     checkout: Path
 
-    def look(self, notes: list[str]) -> Iterator[Finding]:
-        """Return the findings; `notes` are those on the agent's version."""
+    def look(self) -> Iterator[Finding]:
+        """Return the findings."""
         settings = object_with_comments(self.folder / installation.SETTINGS_FILE)
         if settings is None:
             words = f"{self.folder / installation.SETTINGS_FILE} cannot be read as JSON"
             yield problem(words, "mend it: the agent ignores it, too")
             return
-        value = member(settings, ("enabledPlugins", f"{plugin.PLUGIN}@{plugin.MARKETPLACE}"))
+        value = member(settings, ENABLED)
         if value is True:
             files = plugin.plugin_files(hook_words(), te_words())
             yield from look_at_own_files(self.plugin_folder, files, TITLE, COPILOT)
@@ -66,8 +63,6 @@ class Registration:
         yield from self._switched_off()
         yield from self._untrusted()
         yield from self._twice()
-        for note in notes:
-            yield warning(note, "look whether `te status` shows what its sessions do")
 
     def _switched_off(self) -> Iterator[Finding]:
         for name in installation.SWITCHES:
@@ -102,9 +97,4 @@ class Registration:
             *(self.checkout / name for name in installation.SWITCHES),
             *sorted((self.checkout / installation.REPOSITORY_HOOKS_FOLDER).rglob("*.json")),
         ]
-        for path in (*user_files, *checkout_files):
-            if OUR_HOOK in beginning_of(path, SETTINGS_BYTES_MAX):
-                yield warning(
-                    f"{TITLE} runs the hooks of ours in {path} beside those of our plugin",
-                    "remove them there; until then each step costs one process more",
-                )
+        yield from look_for_second_hooks(TITLE, (*user_files, *checkout_files))

@@ -28,4 +28,4 @@ def te_words() -> list[str]:
 
 def agents_home_from(option: Path | None) -> Path:
     """Return where agents' own files are looked for."""
-    return option or Path(os.environ.get("HOME") or Path.home())
+    return (option or Path(os.environ.get("HOME") or Path.home())).absolute()

@@ -19,7 +19,8 @@ def json_object(path: Path) -> Mapping[str, object] | None:
     """Return a JSON object from a file; an absent file is an empty one, None is one that cannot be read."""
     try:
         with path.open("rb") as file:
-            value = json.loads(file.read(SETTINGS_BYTES_MAX))
+            data = file.read(SETTINGS_BYTES_MAX)
+        value = json.loads(data) if data.strip() else {}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError):

@@ -7,10 +7,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.console.checks import ok, problem
+from tokeneconomizer.writers.guards import refusing_os_errors
 from tokeneconomizer.writers.whole_file import make_own_folder, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from tokeneconomizer.console.checks import Finding
@@ -23,10 +24,11 @@ def write_own_files(folder: Path, files: Mapping[str, str], report: Report, *, d
         path = folder / name
         if _holds(path, text):
             continue
-        report.changed.append(str(path))
+        report.add_changed(path)
         if not dry_run:
-            make_own_folder(path.parent)
-            write_whole(path, text.encode())
+            with refusing_os_errors(path):
+                make_own_folder(path.parent)
+                write_whole(path, text.encode())
 
 
 def look_at_own_files(folder: Path, files: Mapping[str, str], title: str, name: str) -> Iterator[Finding]:
@@ -60,18 +62,23 @@ def _holds(path: Path, text: str) -> bool:
 
 
 def remove_own_folder(folder: Path, report: Report, *, dry_run: bool) -> None:
-    """Remove a folder of ours with all that is in it."""
-    if folder.exists():
-        report.changed.append(str(folder))
+    """Remove a folder of ours with all that is in it; of a link that someone put there, the link alone."""
+    if folder.is_symlink() or folder.exists():
+        report.add_changed(folder)
         if not dry_run:
-            shutil.rmtree(folder)
+            with refusing_os_errors(folder):
+                if folder.is_symlink() or not folder.is_dir():
+                    folder.unlink()
+                else:
+                    shutil.rmtree(folder)
 
 
-def remove_empty_folder(folder: Path, report: Report, *, dry_run: bool) -> None:
-    """Remove a folder that an agent made for us, where nothing is in it."""
-    if not folder.is_dir():
-        return
-    with suppress(OSError):
-        if not dry_run:
-            folder.rmdir()
-        report.changed.append(str(folder))
+def remove_empty_folders(folders: Iterable[Path], report: Report, *, dry_run: bool) -> None:
+    """Remove folders that an agent made for us, the innermost first, where nothing is in them."""
+    for folder in folders:
+        with suppress(OSError):
+            # In a dry run what is to be removed before is still there.
+            if {str(path) for path in folder.iterdir()} <= set(report.changed):
+                if not dry_run:
+                    folder.rmdir()
+                report.add_changed(folder)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(slots=True)
@@ -11,3 +15,8 @@ class Report:
 
     changed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    def add_changed(self, path: Path) -> None:
+        """Name a changed file, once."""
+        if str(path) not in self.changed:
+            self.changed.append(str(path))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.hosts.reply_context import text_at
+
 if TYPE_CHECKING:
     from tokeneconomizer.domain.decisions import Decision
 
@@ -18,8 +20,4 @@ def encode(_event: str, decision: Decision) -> bytes:
 
 def context_in(reply: bytes) -> str:
     """Return the context in a reply; see `hosts.host.Host.context_in`."""
-    try:
-        context = json.loads(reply)["context"]
-    except (ValueError, KeyError, TypeError):
-        return ""
-    return context if isinstance(context, str) else ""
+    return text_at(reply, "context")

@@ -2,8 +2,9 @@
 
 from tokeneconomizer.hosts.claude_code.log_tail import calls_of_turn, settled
 from tokeneconomizer.hosts.claude_code.payload import NAME, decode
-from tokeneconomizer.hosts.claude_code.reply import context_in, encode, hides_hints
+from tokeneconomizer.hosts.claude_code.reply import encode, hides_hints
 from tokeneconomizer.hosts.claude_code.trust import trust_file, trusts
+from tokeneconomizer.hosts.reply_context import nested_context_in as context_in
 
 __all__ = [
     "NAME",

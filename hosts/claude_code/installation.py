@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from tokeneconomizer.hosts.measured import Measured
 
 BINARY = "claude"
 
@@ -11,13 +11,7 @@ CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 
 SETTINGS_FILE = "settings.json"
 
-OLDEST_MEASURED = (2, 1, 310)
-"""The oldest version on which PostToolBatch, which the loop guard rests on, was seen."""
+CHECKOUT_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
+"""Settings of a checkout go before the user's own."""
 
-_VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,6})")
-
-
-def is_older_than_measured(version: str) -> bool:
-    """Return whether a `claude --version` line names a version older than those measured."""
-    found = _VERSION.search(version)
-    return found is not None and tuple(int(part) for part in found.groups()) < OLDEST_MEASURED
+MEASURED = Measured((2, 1, 310), lost="without its PostToolBatch hook nothing is redirected")

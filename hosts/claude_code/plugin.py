@@ -7,17 +7,22 @@ upgrade of the program leaves the files as they are.
 
 from __future__ import annotations
 
-import json
 import shlex
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.claude_code.payload import NAME
+from tokeneconomizer.hosts.marketplace import (
+    DESCRIPTION,
+    MARKETPLACE,
+    PLUGIN,
+    PLUGIN_ID,
+    json_text,
+    marketplace_text,
+)
+from tokeneconomizer.hosts.skills import skill_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-MARKETPLACE = "tokeneconomizer"
-PLUGIN = "tokeneconomizer"
 
 PLUGIN_FORMAT = "1.0.0"
 """Raised when these files change their meaning; the program's own version is not in them."""
@@ -39,36 +44,6 @@ EVENTS = (
 HOOK_TIMEOUT_S = 5
 """The hook client gives up after a second by itself; this is for a machine that cannot even start it."""
 
-_STATUS_SKILL = """\
----
-name: status
-description: Show what tokeneconomizer has recorded, redirected and hinted
-disable-model-invocation: true
----
-
-Run this command and show its output unchanged, without comment:
-
-    {te} status
-"""
-
-_CONFIG_SKILL = """\
----
-name: config
-description: Show or change the settings of tokeneconomizer
-argument-hint: "[list | get KEY | set KEY VALUE]"
-disable-model-invocation: true
----
-
-The user asks for: $ARGUMENTS
-
-Without arguments run the first command; otherwise pass the arguments on to the second one. Show the output
-unchanged, without comment:
-
-    {te} config list
-    {te} config <arguments>
-"""
-
-
 OUTLIVE_THE_AGENT = "trap '' HUP INT TERM; exec "
 """Claude Code ends the hook of a failed turn after 20 ms, when its interpreter has hardly started."""
 
@@ -88,39 +63,15 @@ def plugin_files(hook: Sequence[str], te: Sequence[str]) -> dict[str, str]:
         te: the command line's own command, absolute.
 
     """
-    te_line = shlex.join(te)
-    root = PLUGIN
+    manifest = {"name": PLUGIN, "version": PLUGIN_FORMAT, "description": DESCRIPTION}
     return {
-        ".claude-plugin/marketplace.json": _json(
-            {
-                "name": MARKETPLACE,
-                "owner": {"name": MARKETPLACE},
-                "plugins": [{"name": PLUGIN, "source": f"./{root}", "description": _DESCRIPTION}],
-            }
-        ),
-        f"{root}/.claude-plugin/plugin.json": _json(
-            {"name": PLUGIN, "version": PLUGIN_FORMAT, "description": _DESCRIPTION}
-        ),
-        f"{root}/hooks/hooks.json": _json(
+        ".claude-plugin/marketplace.json": marketplace_text(),
+        f"{PLUGIN}/.claude-plugin/plugin.json": json_text(manifest),
+        f"{PLUGIN}/hooks/hooks.json": json_text(
             {"hooks": {event: [_registration(hook, event)] for event in EVENTS}}
         ),
-        f"{root}/skills/status/SKILL.md": _STATUS_SKILL.format(te=te_line),
-        f"{root}/skills/config/SKILL.md": _CONFIG_SKILL.format(te=te_line),
+        **{f"{PLUGIN}/{name}": text for name, text in skill_files(shlex.join(te)).items()},
     }
-
-
-_DESCRIPTION = "Keeps sessions out of circles and remembers what they found out."
-
-
-def settings_members(marketplace_folder: str) -> tuple[tuple[tuple[str, ...], object], ...]:
-    """Return the members that register the plugin in the user's settings.json: (path, value)."""
-    return (
-        (
-            ("extraKnownMarketplaces", MARKETPLACE),
-            {"source": {"source": "directory", "path": marketplace_folder}},
-        ),
-        (("enabledPlugins", f"{PLUGIN}@{MARKETPLACE}"), True),
-    )
 
 
 def _registration(hook: Sequence[str], event: str) -> Mapping[str, object]:
@@ -128,14 +79,10 @@ def _registration(hook: Sequence[str], event: str) -> Mapping[str, object]:
     return {"hooks": [command]}
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
 MENTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("plugins/known_marketplaces.json", (MARKETPLACE,)),
-    ("plugins/installed_plugins.json", ("plugins", f"{PLUGIN}@{MARKETPLACE}")),
-    (".claude.json", ("pluginUsage", f"{PLUGIN}@{MARKETPLACE}")),
+    ("plugins/installed_plugins.json", ("plugins", PLUGIN_ID)),
+    (".claude.json", ("pluginUsage", PLUGIN_ID)),
 )
 """Where Claude Code writes our name by itself when it runs: (file, member); `.claude.json` may lie beside."""
 

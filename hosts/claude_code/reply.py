@@ -49,15 +49,6 @@ def encode(event: str, decision: Decision) -> bytes:
     return json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def context_in(reply: bytes) -> str:
-    """Return the context in a reply; see `hosts.host.Host.context_in`."""
-    try:
-        output = json.loads(reply)["hookSpecificOutput"]["additionalContext"]
-    except (ValueError, KeyError, TypeError):
-        return ""
-    return output if isinstance(output, str) else ""
-
-
 def hides_hints(transcript_tail: bytes) -> bool:
     """Return whether the version in the log's last lines is older than those known to show messages."""
     found = _VERSION.findall(transcript_tail)

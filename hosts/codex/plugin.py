@@ -8,18 +8,22 @@ that the user approved, so nothing is ever written in its copy either (0.171.0 a
 
 from __future__ import annotations
 
-import json
 import shlex
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.codex.payload import NAME
+from tokeneconomizer.hosts.marketplace import (
+    DESCRIPTION,
+    MARKETPLACE,
+    PLUGIN,
+    PLUGIN_ID,
+    json_text,
+    marketplace_text,
+)
+from tokeneconomizer.hosts.skills import SKILLS, body_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-MARKETPLACE = "tokeneconomizer"
-PLUGIN = "tokeneconomizer"
-PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
 
 PLUGIN_FORMAT = "1.0.0"
 """Raised when these files change their meaning; the program's own version is not in them."""
@@ -55,36 +59,18 @@ COPY_FOLDER = f"plugins/cache/{MARKETPLACE}"
 COPY = f"{COPY_FOLDER}/{PLUGIN}/{PLUGIN_FORMAT}"
 """Where `codex plugin add` puts its copy, below Codex's own folder."""
 
-DATA_FOLDER = f"plugins/data/{PLUGIN}-{MARKETPLACE}"
-"""Codex makes it when a hook of the plugin runs, and leaves it empty."""
+EMPTY_FOLDERS = (f"plugins/data/{PLUGIN}-{MARKETPLACE}", "plugins/data", "plugins/cache", "plugins")
+"""Folders that Codex makes for the plugin, and leaves empty; the innermost first."""
 
-_DESCRIPTION = "Keeps sessions out of circles and remembers what they found out."
-
-_SKILLS: Mapping[str, tuple[str, str]] = {
-    "status": ("Show what tokeneconomizer recorded, redirected and hinted", "{te} status"),
-    "config": (
-        "Show or change tokeneconomizer's settings: list, get KEY, set KEY VALUE",
-        "{te} config <words>",
-    ),
-    "facts": ("Show or change what tokeneconomizer learnt of this repository", "{te} facts <words>"),
-    "prune": (
-        "Show, approve or restore the tools that tokeneconomizer would deny here",
-        "{te} prune <words>",
-    ),
-}
-"""Name -> what it is for, and the command that it runs; they are asked for as `$tokeneconomizer:name`."""
-
-_SKILL = """\
+_SKILL_HEAD = """\
 ---
 name: {name}
 description: {description}
 ---
-
-Run this command, with the words that the user wrote after the skill's name in place of <words> (none if there
-are none), and show its output unchanged, without comment:
-
-    {command}
 """
+
+_ARGUMENTS = "The arguments are the words that the user wrote after the skill's name."
+"""Codex has no variable for them; a skill is asked for as `$tokeneconomizer:name`."""
 
 _ONLY_WHEN_ASKED = "policy:\n  allow_implicit_invocation: false\n"
 """Keeps a skill out of the list that every session's first request has."""
@@ -105,24 +91,22 @@ def plugin_files(hook: Sequence[str], te: Sequence[str]) -> dict[str, str]:
 
     """
     files = {
-        ".codex-plugin/plugin.json": _json(
-            {"name": PLUGIN, "version": PLUGIN_FORMAT, "description": _DESCRIPTION}
+        ".codex-plugin/plugin.json": json_text(
+            {"name": PLUGIN, "version": PLUGIN_FORMAT, "description": DESCRIPTION}
         ),
-        HOOKS_FILE: _json({"hooks": {event: [_registration(hook, event)] for event in EVENTS}}),
+        HOOKS_FILE: json_text({"hooks": {event: [_registration(hook, event)] for event in EVENTS}}),
     }
-    for name, (description, command) in _SKILLS.items():
-        text = _SKILL.format(name=name, description=description, command=command.format(te=shlex.join(te)))
-        files[f"skills/{name}/SKILL.md"] = text
-        files[f"skills/{name}/agents/openai.yaml"] = _ONLY_WHEN_ASKED
+    for skill in SKILLS:
+        head = _SKILL_HEAD.format(name=skill.name, description=skill.description)
+        files[f"skills/{skill.name}/SKILL.md"] = head + body_of(skill, shlex.join(te), _ARGUMENTS)
+        files[f"skills/{skill.name}/agents/openai.yaml"] = _ONLY_WHEN_ASKED
     return files
 
 
 def marketplace_files(plugin: Mapping[str, str]) -> dict[str, str]:
     """Return the files of the marketplace's folder, with the plugin's in it."""
-    listed = {"name": PLUGIN, "source": f"./{PLUGIN}", "description": _DESCRIPTION}
-    marketplace = {"name": MARKETPLACE, "owner": {"name": MARKETPLACE}, "plugins": [listed]}
     return {
-        ".agents/plugins/marketplace.json": _json(marketplace),
+        ".agents/plugins/marketplace.json": marketplace_text(),
         **{f"{PLUGIN}/{name}": text for name, text in plugin.items()},
     }
 
@@ -148,7 +132,3 @@ def _registration(hook: Sequence[str], event: str) -> dict[str, object]:
 
 def _snake_case(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -33,15 +33,6 @@ def encode(event: str, decision: Decision) -> bytes:
     return json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def context_in(reply: bytes) -> str:
-    """Return the context in a reply; see `hosts.host.Host.context_in`."""
-    try:
-        output = json.loads(reply)["hookSpecificOutput"]["additionalContext"]
-    except (ValueError, KeyError, TypeError):
-        return ""
-    return output if isinstance(output, str) else ""
-
-
 def hides_hints(_transcript_tail: bytes) -> bool:
     """
     Return that the model is not asked to repeat hints; see `hosts.host.Host.hides_hints`.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from tokeneconomizer.hosts.copilot.log import FOLDER_VARIABLE
 from tokeneconomizer.hosts.copilot.trust import CONFIG_NAME
+from tokeneconomizer.hosts.measured import Measured
 
 __all__ = [
     "BINARY",
@@ -17,7 +16,6 @@ __all__ = [
     "REPOSITORY_HOOKS_FOLDER",
     "SETTINGS_FILE",
     "SWITCHES",
-    "was_measured",
 ]
 
 BINARY = "copilot"
@@ -29,7 +27,7 @@ SETTINGS_FILE = "settings.json"
 HOOKS_FOLDER = "hooks"
 REPOSITORY_HOOKS_FOLDER = ".github/hooks"
 
-MEASURED = (1, 0, 102)
+MEASURED = Measured((1, 0, 102), (1, 0, 102))
 """What is said of its hooks was seen on this version; 1.0 changes them often."""
 
 SWITCHES = (
@@ -39,11 +37,3 @@ SWITCHES = (
     ".claude/settings.local.json",
 )
 """Files of a checkout in which `disableAllHooks` stops all hooks, and hooks run beside those of plugins."""
-
-_VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,6})")
-
-
-def was_measured(version: str) -> bool:
-    """Return whether a `copilot --version` line names the version that was measured, or tells none."""
-    found = _VERSION.search(version)
-    return found is None or tuple(int(part) for part in found.groups()) == MEASURED

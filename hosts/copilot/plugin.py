@@ -7,18 +7,15 @@ Rendered as values: relative path -> text. Copilot loads it live from the folder
 
 from __future__ import annotations
 
-import json
 import shlex
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.hosts.marketplace import DESCRIPTION, MARKETPLACE, PLUGIN, json_text, marketplace_text
 from tokeneconomizer.hosts.recognise import COPILOT
 from tokeneconomizer.hosts.skills import skill_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-MARKETPLACE = "tokeneconomizer"
-PLUGIN = "tokeneconomizer"
 
 PLUGIN_FORMAT = "1.0.0"
 """Raised when these files change their meaning; the program's own version is not in them."""
@@ -41,8 +38,6 @@ HOOK_TIMEOUT_S = 5
 HOOKS_FILE = "hooks/copilot.json"
 """Named in the manifest: `hooks/hooks.json` would be another agent's file."""
 
-_DESCRIPTION = "Keeps sessions out of circles and remembers what they found out."
-
 
 def hook_command(hook: Sequence[str], event: str) -> str:
     """Return the shell line of one registration; `hook` is the interpreter, its flags and the launcher."""
@@ -58,40 +53,19 @@ def plugin_files(hook: Sequence[str], te: Sequence[str]) -> dict[str, str]:
         te: the command line's own command, absolute.
 
     """
-    manifest = {"name": PLUGIN, "version": PLUGIN_FORMAT, "description": _DESCRIPTION, "hooks": HOOKS_FILE}
+    manifest = {"name": PLUGIN, "version": PLUGIN_FORMAT, "description": DESCRIPTION, "hooks": HOOKS_FILE}
     return {
-        ".github/plugin/marketplace.json": _json(
-            {
-                "name": MARKETPLACE,
-                "owner": {"name": MARKETPLACE},
-                "plugins": [{"name": PLUGIN, "source": f"./{PLUGIN}", "description": _DESCRIPTION}],
-            }
-        ),
-        f"{PLUGIN}/.github/plugin/plugin.json": _json(manifest),
-        f"{PLUGIN}/{HOOKS_FILE}": _json(
+        ".github/plugin/marketplace.json": marketplace_text(),
+        f"{PLUGIN}/.github/plugin/plugin.json": json_text(manifest),
+        f"{PLUGIN}/{HOOKS_FILE}": json_text(
             {"version": 1, "hooks": {event: [_registration(hook, event)] for event in EVENTS}}
         ),
         **{f"{PLUGIN}/{name}": text for name, text in skill_files(shlex.join(te)).items()},
     }
 
 
-def settings_members(marketplace_folder: str) -> tuple[tuple[tuple[str, ...], object], ...]:
-    """Return the members that register the plugin in the user's settings.json: (path, value)."""
-    return (
-        (
-            ("extraKnownMarketplaces", MARKETPLACE),
-            {"source": {"source": "directory", "path": marketplace_folder}},
-        ),
-        (("enabledPlugins", f"{PLUGIN}@{MARKETPLACE}"), True),
-    )
-
-
 def _registration(hook: Sequence[str], event: str) -> dict[str, object]:
     return {"type": "command", "bash": hook_command(hook, event), "timeoutSec": HOOK_TIMEOUT_S}
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 EMPTY_FOLDERS = (f"plugin-data/{MARKETPLACE}/{PLUGIN}", f"plugin-data/{MARKETPLACE}", "plugin-data")

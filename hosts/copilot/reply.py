@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from tokeneconomizer.hosts.reply_context import text_at
+
 if TYPE_CHECKING:
     from tokeneconomizer.domain.decisions import Decision
 
@@ -44,11 +46,7 @@ def encode(event: str, decision: Decision) -> bytes:
 
 def context_in(reply: bytes) -> str:
     """Return the context in a reply; see `hosts.host.Host.context_in`."""
-    try:
-        output = json.loads(reply.rpartition(b"\n")[2])["additionalContext"]
-    except (ValueError, KeyError, TypeError):
-        return ""
-    return output if isinstance(output, str) else ""
+    return text_at(reply.rpartition(b"\n")[2], "additionalContext")
 
 
 def hides_hints(_transcript_tail: bytes) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tokeneconomizer.domain.commented_json import document_of
 from tokeneconomizer.domain.deny_list import member, texts
 from tokeneconomizer.hosts.copilot.log import agent_folder
+from tokeneconomizer.hosts.real_paths import real_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +28,6 @@ def trusts(content: bytes, folders: Iterable[str]) -> bool:
     # Copilot's own file begins with comments.
     value = document_of(content)
     named = [*texts(member(value, ("trustedFolders",))), *texts(member(value, ("trusted_folders",)))]
-    trusted = {str(Path(path).resolve()) for path in named}
+    trusted = {real_path(path) for path in named}
     above = [map(str, (Path(folder), *Path(folder).parents)) for folder in folders if folder]
     return any(not trusted.isdisjoint(paths) for paths in above)

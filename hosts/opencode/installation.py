@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from tokeneconomizer.hosts.measured import Measured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,12 +27,8 @@ SCHEMA = (("$schema",), "https://opencode.ai/config.json")
 PLUGIN_PACKAGE = "node_modules/@opencode-ai/plugin"
 """Installed by opencode before it loads plugins; without npm's registry each start waits a minute for it."""
 
-OLDEST_MEASURED = (1, 18, 33)
-
-UNTRIED_FROM = (2, 0, 0)
-"""Its plugins are of another shape; ours follows what was published of it, and never ran there."""
-
-_VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,6})")
+MEASURED = Measured((1, 18, 33), (1,))
+"""Plugins of 2.x are of another shape; ours follows what was published of it, and never ran there."""
 
 
 def config_root(agents_home: Path, environment: Mapping[str, str]) -> Path:
@@ -45,9 +42,3 @@ def log_file(agents_home: Path, environment: Mapping[str, str]) -> Path:
     named = environment.get(DATA_VARIABLE, "")
     data = agents_home.joinpath(named) if named else agents_home / ".local" / "share"
     return data / "opencode" / "log" / "opencode.log"
-
-
-def version_in(printed: str) -> tuple[int, ...] | None:
-    """Return the version that `opencode --version` printed."""
-    found = _VERSION.search(printed)
-    return tuple(int(part) for part in found.groups()) if found else None

@@ -8,13 +8,15 @@ project brings settings or extensions of its own.
 from __future__ import annotations
 
 import json
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.pi.installation import agent_folder
+from tokeneconomizer.hosts.real_paths import real_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from tokeneconomizer.hosts.log_format import AgentHomes
 
@@ -34,7 +36,7 @@ def trusts(content: bytes, folders: Iterable[str]) -> bool:
         return False
     if not isinstance(decisions, dict):
         return False
-    resolved = {str(Path(path).resolve()): decision for path, decision in decisions.items()}
+    resolved = {real_path(path): decision for path, decision in decisions.items()}
     return any(_is_trusted(PurePath(folder), resolved) for folder in folders if folder)
 
 

@@ -223,8 +223,9 @@ def test_setup_keeps_what_is_the_users_and_uninstalling_gives_it_back(make_lab: 
     own = lab.sandbox.configuration_path.with_name("opencode.jsonc")
     before = {path: path.read_bytes() for path in lab.sandbox.configuration_folder.glob("*.*")}
     own.write_text(USERS_OWN_LIST, encoding="utf-8")
-    refused = lab.program.te("setup", "opencode", "--json", expected_status=1)
-    assert "has comments" in json.loads(refused)["agents"][0]["refused"]
+    lab.install()
+    assert "tokeneconomizer.ts" in own.read_text(encoding="utf-8")
+    lab.program.te("setup", "opencode", "--uninstall")
     assert own.read_text(encoding="utf-8") == USERS_OWN_LIST
     own.write_text(USERS_OWN_NAME, encoding="utf-8")
     commented = own.read_bytes()

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import tomllib
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from console_runs import te
 
-from tokeneconomizer.console.checks import Level, Patient
+from tokeneconomizer.console.checks import Level
 from tokeneconomizer.console.installations.codex import Codex
 from tokeneconomizer.console.installations.given import hook_words
 from tokeneconomizer.hosts.codex import plugin
+from tokeneconomizer.hosts.marketplace import PLUGIN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,9 +52,8 @@ def approve(config: Path, *, keys: list[str] | None = None) -> None:
 
 
 def findings(home: Home, **environment: str) -> list[tuple[Level, str]]:
-    patient = Patient(home, home.root.parent / "user", environment, datetime(2026, 1, 5, tzinfo=UTC))
-    codex = Codex(home, patient.user_home, environment)
-    return [(finding.level, finding.words) for finding in codex.look_at(patient)]
+    codex = Codex(home, home.root.parent / "user", environment)
+    return [(finding.level, finding.words) for finding in codex.look_at()]
 
 
 def test_a_fresh_home_gets_two_tables_the_marketplace_and_codexs_copy(
@@ -69,7 +68,7 @@ def test_a_fresh_home_gets_two_tables_the_marketplace_and_codexs_copy(
         },
         "plugins": {"tokeneconomizer@tokeneconomizer": {"enabled": True}},
     }
-    copy, original = folder / plugin.COPY, home.plugins / "codex" / plugin.PLUGIN
+    copy, original = folder / plugin.COPY, home.plugins / "codex" / PLUGIN
     names = sorted(str(path.relative_to(copy)) for path in copy.rglob("*") if path.is_file())
     assert names == sorted(str(path.relative_to(original)) for path in original.rglob("*") if path.is_file())
     assert {(copy / name).read_bytes() == (original / name).read_bytes() for name in names} == {True}
@@ -130,6 +129,7 @@ def test_uninstalling_gives_the_configuration_back_byte_for_byte(
     assert done.status == 0
     assert (config.read_bytes().decode() if config.exists() else None) == text
     assert [path for path in folder.rglob("*") if path != config] == []
+    assert folder.exists() is (text is not None)
     assert not (home.plugins / "codex").exists()
 
 
@@ -159,7 +159,7 @@ def test_an_older_copy_of_ours_is_replaced_and_has_to_be_trusted_anew(
     older = '[marketplaces.tokeneconomizer]\nsource_type = "local"\nsource = "/elsewhere"\n'
     write(config, OWN + older.replace("\n", "\r\n"))
     approve(config)
-    stale = folder / plugin.COPY_FOLDER / plugin.PLUGIN / "0.9.0" / "hooks" / "hooks.json"
+    stale = folder / plugin.COPY_FOLDER / PLUGIN / "0.9.0" / "hooks" / "hooks.json"
     write(stale, "{}")
     te("setup", "codex")
 
@@ -238,7 +238,7 @@ def break_it(config: Path, how: str) -> None:
             hooks.write_text(hooks.read_text().replace(hook_words()[0], "/gone/python"))
         case "were added":
             (copy / "notes.txt").touch()
-        case "calls our hook client, too":
+        case "beside those of our plugin":
             (config.parent / "hooks.json").write_text(json.dumps({"hooks": {"Stop": hook_words()}}))
 
 
@@ -251,7 +251,7 @@ def break_it(config: Path, how: str) -> None:
         ("missing", Level.PROBLEM),
         ("differs", Level.PROBLEM),
         ("were added", Level.PROBLEM),
-        ("calls our hook client, too", Level.WARNING),
+        ("beside those of our plugin", Level.WARNING),
     ],
 )
 def test_whatever_keeps_codex_from_calling_us_or_calls_us_twice_is_found(
@@ -279,7 +279,7 @@ def test_a_version_that_was_not_measured_is_told(
 ) -> None:
     monkeypatch.setattr(Codex, "version", lambda _self: version)
     te("setup", "codex")
-    told = [said for _, said in findings(home) if "was not measured" in said]
+    told = [said for _, said in findings(home) if "that was tried" in said]
 
     assert bool(told) is is_told
     assert bool(Codex(home, home.root.parent, {}).notes(version)) is is_told

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from console_runs import te
 
-from tokeneconomizer.console.checks import Finding, Level, Patient
+from tokeneconomizer.console.checks import Finding, Level
 from tokeneconomizer.console.installations.copilot import Copilot
 from tokeneconomizer.hosts.copilot.plugin import EVENTS
 
@@ -197,9 +196,7 @@ def test_the_folder_that_copilot_home_names_is_used(
 
 
 def findings(home: Home) -> list[Finding]:
-    user = home.root.parent / "user"
-    patient = Patient(home, user, {}, datetime(2026, 1, 5, tzinfo=UTC))
-    return list(Copilot(home, user, {}).look_at(patient))
+    return list(Copilot(home, home.root.parent / "user", {}).look_at())
 
 
 def in_words(found: list[Finding]) -> str:
@@ -284,4 +281,4 @@ def test_a_version_that_was_not_measured_is_found(
     monkeypatch.setenv("PATH", str(program.parent), prepend=":")
     te("setup", "copilot")
 
-    assert "not on GitHub Copilot CLI 1.0.200." in in_words(findings(home))
+    assert "Copilot CLI 1.0.200 is newer than 1.0.102" in in_words(findings(home))

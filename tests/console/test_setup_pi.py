@@ -111,4 +111,4 @@ def test_a_folder_that_cannot_be_is_refused_in_words(agents_home: Path) -> None:
     (agents_home / ".pi" / "agent").write_text("no folder", encoding="utf-8")
     refused = te("setup", "pi")
     assert refused.status == 1
-    assert "cannot be written" in refused.err
+    assert "Not a directory" in refused.err

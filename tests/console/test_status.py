@@ -6,6 +6,7 @@ import pytest
 from console_runs import keep, te
 from sessions import START, Telling, shell
 
+from tokeneconomizer.console.commands.status import repository_name
 from tokeneconomizer.console.overview import ACTIVE_MINUTES, overview_of
 from tokeneconomizer.scheduler.home import Home
 
@@ -80,6 +81,20 @@ def test_a_fresh_home_is_shown_without_a_number_that_nobody_knows(home: Home) ->
 def test_what_was_heard_is_counted(home: Home) -> None:
     keep(home, told())
     assert masked(te("status").out, home) == FRESH + HEARD
+
+
+@pytest.mark.parametrize(
+    ("identity", "name"),
+    [
+        ("example.org/team/project", "example.org/team/project"),
+        ("path:/home/dev/shop/.git", "shop"),
+        ("path:/srv/git/shop.git", "shop.git"),
+        ("path:/", "path:/"),
+        ("", ""),
+    ],
+)
+def test_a_repository_without_a_remote_is_shown_by_its_folder(identity: str, name: str) -> None:
+    assert repository_name(identity) == name
 
 
 @pytest.mark.parametrize(("minutes", "active"), [(ACTIVE_MINUTES, 1), (ACTIVE_MINUTES + 1, 0)])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tokeneconomizer.console.installations.table import INSTALLATIONS
@@ -151,6 +151,7 @@ def test_a_damaged_log_tells_nothing_wrong_and_never_raises(host: Host, tail: by
 
 
 @every_host
+@example(content=json.dumps({"\0": True, "trustedFolders": ["\0", "\ud800"], "\ud800": True}).encode())
 @given(content=st.binary(max_size=80) | values.map(lambda value: json.dumps(value).encode()))
 def test_a_damaged_record_of_trust_trusts_nothing(host: Host, content: bytes) -> None:
     assert host.trusts(content, {"/work/shop"}) is False

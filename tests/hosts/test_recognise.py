@@ -25,6 +25,7 @@ CLAUDE = {"hook_event_name": "PostToolBatch", "session_id": "s", "prompt_id": "p
             "claude_code",
             "codex",
         ),
+        ({"hook_event_name": "SessionStart", "session_id": "s", "transcript_path": None}, "codex", "codex"),
         ({"hook_event_name": "PostToolUse", "session_id": "s", "tool_result": {}}, "claude_code", "copilot"),
         ({"hook_event_name": "SessionStart", "session_id": "s", "timestamp": 1}, "claude_code", "copilot"),
         ({"sessionId": "s", "timestamp": 1, "cwd": "/"}, "claude_code", "copilot"),

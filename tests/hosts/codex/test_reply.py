@@ -12,10 +12,10 @@ from tokeneconomizer.hosts.codex.reply import (
     CONTEXT_CHARACTERS_MAX,
     CONTEXT_EVENTS,
     MESSAGE_EVENTS,
-    context_in,
     encode,
     hides_hints,
 )
+from tokeneconomizer.hosts.reply_context import nested_context_in
 
 EVENTS = sorted(STORED_EVENTS | {"PreCompact"})
 
@@ -53,17 +53,20 @@ def test_a_reply_has_no_field_that_codex_does_not_know_and_never_decides(
 
 
 def test_a_context_stays_below_what_codex_cuts() -> None:
-    assert len(context_in(encode("SessionStart", Decision(context="x" * 20_000)))) == CONTEXT_CHARACTERS_MAX
+    assert (
+        len(nested_context_in(encode("SessionStart", Decision(context="x" * 20_000))))
+        == CONTEXT_CHARACTERS_MAX
+    )
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200))
 def test_the_context_of_a_reply_is_read_back(context: str) -> None:
-    assert context_in(encode("PostToolUse", Decision(context=context))) == context
+    assert nested_context_in(encode("PostToolUse", Decision(context=context))) == context
 
 
 @pytest.mark.parametrize("reply", [b"", b"{}", b"[]", b'{"hookSpecificOutput": {"additionalContext": 3}}'])
 def test_a_reply_without_context_has_none(reply: bytes) -> None:
-    assert context_in(reply) == ""
+    assert nested_context_in(reply) == ""
 
 
 def test_the_model_is_not_asked_to_repeat_hints() -> None:
