@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tokeneconomizer.domain.deny_list import Document
 
-# Possessive, so that a long unclosed string or comment is given up in one pass.
-_STRING = r'"(?:[^"\\\r\n]|\\.)*+"'
-_STRING_OR_COMMENT = re.compile(_STRING + r"|(//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)")
+# Runs are possessive, so that a long unclosed string or comment is given up in one pass; groups are not, for
+# before Python 3.11.5 a possessive group with alternatives in it may not match what it should.
+_STRING = r'"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*"'
+_STRING_OR_COMMENT = re.compile(_STRING + r"|(//[^\r\n]*+|/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*/)")
 _STRING_OR_LAST_COMMA = re.compile(_STRING + r'|(?<=["\w}\]])[ \t\r\n]*+(,)(?=[ \t\r\n]*+[}\]])')
 _VISIBLE = re.compile(r"[^\r\n]")
 

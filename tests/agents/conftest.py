@@ -47,6 +47,7 @@ def make_lab(
 
     yield make
     for lab in made:
+        lab.server.close()
         lab.program.stop()
 
 

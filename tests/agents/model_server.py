@@ -262,9 +262,10 @@ class ModelServer:
         self.close()
 
     def close(self) -> None:
-        """Stop serving."""
-        self._server.shutdown()
-        self._thread.join()
+        """Stop serving; one that never served, or is closed already, has nothing to stop."""
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
         self._server.server_close()
 
     @property

@@ -55,8 +55,8 @@ def bin_path(name: str) -> str:
     return f"node_modules/.bin/{name}"
 
 
-def install(program: NpmProgram, *, node: Path | None = None) -> Path:
-    """Return the program's proof file; install first if the cache does not have it. `node` runs npm then."""
+def install(program: NpmProgram) -> Path:
+    """Return the program's proof file; install first if the cache does not have it."""
     folder = program.folder
     proof = folder / program.proof
     if proof.exists():
@@ -68,7 +68,7 @@ def install(program: NpmProgram, *, node: Path | None = None) -> Path:
     partial = folder.with_name(f"{folder.name}.partial-{os.getpid()}")
     partial.mkdir(parents=True)
     try:
-        _npm_install(npm, partial, program, node)
+        _npm_install(npm, partial, program)
         # Another run may have been first; its folder is as good.
         with contextlib.suppress(OSError):
             partial.rename(folder)
@@ -82,7 +82,7 @@ def install_node(version: str = NODE_VERSION) -> Path:
     return install(NpmProgram("node", "node", version, "node_modules/node/bin/node"))
 
 
-def _npm_install(npm: str, folder: Path, program: NpmProgram, node: Path | None) -> None:
+def _npm_install(npm: str, folder: Path, program: NpmProgram) -> None:
     (folder / "package.json").write_text('{"private": true}\n', encoding="utf-8")
     command = [npm, "install", "--no-audit", "--no-fund", "--save-exact", *program.specifications]
     wanted = f"{' '.join(program.specifications)} (is the npm registry reachable?)"
@@ -90,7 +90,6 @@ def _npm_install(npm: str, folder: Path, program: NpmProgram, node: Path | None)
         done = subprocess.run(
             command,
             cwd=folder,
-            env=_environment(node),
             capture_output=True,
             text=True,
             timeout=INSTALL_SECONDS_MAX,
@@ -103,9 +102,3 @@ def _npm_install(npm: str, folder: Path, program: NpmProgram, node: Path | None)
         complaints = [line for line in done.stderr.splitlines() if line.startswith("npm error")]
         message = f"npm could not install {wanted}: {' | '.join(complaints[:COMPLAINT_LINES])}"
         raise AgentUnavailableError(message)
-
-
-def _environment(node: Path | None) -> dict[str, str]:
-    if node is None:
-        return dict(os.environ)
-    return {**os.environ, "PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}

@@ -30,7 +30,7 @@ def install_pi(version: str = PI_VERSION) -> PiProgram:
     """Return Node and the agent's script; install what the cache does not have."""
     node = install_node()
     package = NpmProgram("pi", "@earendil-works/pi-coding-agent", version, bin_path("pi"))
-    return PiProgram(node, install(package, node=node))
+    return PiProgram(node, install(package))
 
 
 class PiSandbox(AgentSandbox):

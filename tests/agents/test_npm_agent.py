@@ -41,15 +41,6 @@ def test_a_program_is_installed_once_with_its_pinned_packages(
     assert [path.name for path in cache.iterdir()] == ["tool-1.2.3"]
 
 
-def test_npm_runs_with_the_node_that_is_given(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put_npm(tmp_path / "bin", WORKING_NPM.replace('"$@"', '"$PATH"'), monkeypatch)
-    installed = install(TOOL, node=tmp_path / "new" / "node")
-    assert installed.is_relative_to(cache)
-    assert installed.read_text(encoding="utf-8").startswith(f"{tmp_path / 'new'}:")
-
-
 @pytest.mark.parametrize(
     ("script", "words"),
     [

@@ -21,7 +21,5 @@ def install_typescript(version: str = TYPESCRIPT_VERSION) -> TypescriptCompiler:
     """Return the compiler; install what the cache does not have."""
     node = install_node()
     proof = "node_modules/typescript/bin/tsc"
-    compiler = install(
-        NpmProgram("typescript", "typescript", version, proof, beside=(NODE_TYPES,)), node=node
-    )
+    compiler = install(NpmProgram("typescript", "typescript", version, proof, beside=(NODE_TYPES,)))
     return TypescriptCompiler((str(node), str(compiler)), compiler.parents[2] / "@types")
