@@ -8,6 +8,7 @@ TYPES := .cache/types/tokeneconomizer
 PACKAGES := console domain hosts projections scheduler writers
 DEMO_FLAGS ?=
 SMOKE_LEDGER ?= 1
+AGENTS_FLAGS ?=
 BENCH_FLAGS ?=
 SOAK_FLAGS ?= --faults 100000
 
@@ -51,7 +52,7 @@ format: $(INSTALLED) ## Format the code.
 
 test-agents: $(INSTALLED) ## Run the real Claude Code, Codex, Copilot CLI, Pi and opencode on scripted models (needs npm).
 	@TOKENECONOMIZER_SMOKE_LEDGER=$(SMOKE_LEDGER) $(BIN)/pytest -m agents tests/agents -p no:randomly \
-	  --numprocesses 2 --dist worksteal
+	  --numprocesses 2 --dist worksteal $(AGENTS_FLAGS)
 
 bench: $(INSTALLED) ## Measure, as ratios within one run.
 	@$(BIN)/python tests/bench/run.py $(BENCH_FLAGS)

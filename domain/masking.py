@@ -66,7 +66,7 @@ _HEXADECIMAL_SHAPE = bytes(
 _DIGIT = re.compile(r"[0-9]")
 _DIGITS = re.compile(r"[0-9]++")
 _LETTERS_FOR_DIGITS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
-_PATH = re.compile(r"/(?<![\w.~:<>/-].)(?:[\w.@%+=,~-]++/?)++")
+_PATH = re.compile(r"/(?<![\w.~:<>/-].)(?>(?:[\w.@%+=,~-]++/?)+)")
 _TEMPORARY_ROOT = re.compile(
     r"(?:/private)?/(?:tmp|var/tmp|dev/shm|var/folders/[^/]{1,40}/[^/]{1,80}/[A-Z])(?:/[^/]++)?",
 )
@@ -76,8 +76,8 @@ _QUANTITY = re.compile(
     r"[0-9]{3}[-/][0-9]{1,2}[-/][0-9]{1,2}(?:[T ][0-9]{1,2}:[0-9:.,]++)?"
     r"(?: ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})\b)?"
     r"|[0-9]?:[0-9][0-9:.,]*+(?: ?[AP]M\b)?"
-    rf"|[0-9]*+(?:[.,][0-9]++)?\s?{_UNITS}\b(?:[ ,:]?[0-9]++(?:\.[0-9]++)?\s?{_UNITS}\b)*+"
-    r"|[0-9]*+(?:[.,:][0-9]++)*+)",
+    rf"|[0-9]*+(?:[.,][0-9]++)?\s?{_UNITS}\b(?>(?:[ ,:]?[0-9]++(?:\.[0-9]++)?\s?{_UNITS}\b)*)"
+    r"|[0-9]*+(?>(?:[.,:][0-9]++)*))",
 )
 _DAY = "(?:(?<=M)on|(?<=T)ue|(?<=W)ed|(?<=T)hu|(?<=F)ri|(?<=S)at|(?<=S)un)"
 _MONTH = (

@@ -50,7 +50,7 @@ _URL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s\"'`<>]*+
 # Passwords with a raw slash are no valid URL and common all the same: a colon that starts no port.
 _URL_USER = re.compile(r"[^/?#]*@|[^/?#:]*:(?!\d{1,5}(?:/|$))[^@]*@")
 _URL_TAIL = re.compile(r"[?#].*", re.DOTALL)
-_SIMPLE_QUOTED = re.compile(rf"(?:[A-Za-z0-9_./:@%+=,~*\[\]{{}}^$-]|{PLACEHOLDER})*+")
+_SIMPLE_QUOTED = re.compile(rf"(?>(?:[A-Za-z0-9_./:@%+=,~*\[\]{{}}^$-]|{PLACEHOLDER})*)")
 _ESCAPED_SPACE = re.compile(r"\\\s")
 _ESCAPE_IN_DOUBLE_QUOTES = re.compile(r"\\([\\\"$`\n])")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish"})

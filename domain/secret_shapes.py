@@ -78,7 +78,7 @@ _DIGIT = re.compile(r"[0-9]")
 
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----"
-    r"(?:(?!-----END )[\s\S])*+(?:-----END [A-Z0-9 ]{0,60}-----)?"
+    r"(?>(?:(?!-----END )[\s\S])*)(?:-----END [A-Z0-9 ]{0,60}-----)?"
 )
 
 _ENDING = (

@@ -62,9 +62,9 @@ class Piece(NamedTuple):
 
 
 # Possessive quantifiers (`++`) keep every match linear: nothing is given back, so nothing is tried twice.
-_BARE = rf"(?:[^\s|&;()<>`\"'\\$]++|\\(?!\n).?|\$(?![(\"'])|{PLACEHOLDER})++"
+_BARE = rf"(?>(?:[^\s|&;()<>`\"'\\$]++|\\(?!\n).?|\$(?![(\"'])|{PLACEHOLDER})+)"
 _SEPARATORS = re.compile(
-    rf"""(?P<space>(?:[^\S\n]|\\\n)++)
+    rf"""(?P<space>(?>(?:[^\S\n]|\\\n)+))
     |(?P<newline>\n)
     |(?P<comment>\#[^\n]*+)
     |(?P<mark>…(?:\(\d{{1,9}}\ lines\))?(?=[\s;|&)]|$))

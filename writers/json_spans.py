@@ -27,7 +27,7 @@ WHITESPACE: Final = " \t\r\n"
 _SPACE: Final = re.compile(r"[ \t\r\n]*+")
 # Possessive, so that a long unclosed string is given up in one pass.
 _STRING: Final = re.compile(
-    r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"',
+    r'"[^"\\\x00-\x1f]*+(?>(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*)"',
 )
 _NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
 _WORD: Final = re.compile(r"true|false|null")

@@ -12,18 +12,18 @@ import re
 COMMAND_CHARACTERS_MAX = 2_000
 """A longer one carries data."""
 
-_WORD = r"""(?:[A-Za-z0-9_./:=@%+,~*^-]++|'[^'\n]*+'|"(?:[^"$`\\\n]|\\[^"$`\\\n])*+")++"""
+_WORD = r"""(?>(?:[A-Za-z0-9_./:=@%+,~*^-]++|'[^'\n]*+'|"(?>(?:[^"$`\\\n]|\\[^"$`\\\n])*)")+)"""
 _NO_ERRORS = r"2>(?:/dev/null|&1)(?![^ ;|&\n])"
-_WORDS = rf"(?:[ ]++(?:{_NO_ERRORS}|{_WORD}))*+"
+_WORDS = rf"(?>(?:[ ]++(?:{_NO_ERRORS}|{_WORD}))*)"
 _LOOK = rf"""(?:
     (?:cd|ls|pwd|cat|head|tail|wc|nl|grep|egrep|fgrep|rg|echo|printf|which|stat|file|du|tree|cut|tr|uniq){_WORDS}
   | find(?![\s\S]*-(?:exec|ok)){_WORDS}
-  | sed[ ]++-n(?:[ ]++(?:{_NO_ERRORS}|(?!["']?-){_WORD}))*+
-  | git(?:[ ]++-C[ ]++{_WORD})?+
+  | sed[ ]++-n(?>(?:[ ]++(?:{_NO_ERRORS}|(?!["']?-){_WORD}))*)
+  | git(?>(?:[ ]++-C[ ]++{_WORD})?)
     [ ]++(?:status|diff|log|show|branch|ls-files|blame|rev-parse|remote|fetch|add|commit|push){_WORDS}
   | gh{_WORDS}
 )"""
-_ONLY_LOOKS = re.compile(rf"{_LOOK}(?:[ ]*+(?:&&|\|\||[|;\n])\s*+{_LOOK})*+", re.VERBOSE)
+_ONLY_LOOKS = re.compile(rf"{_LOOK}(?>(?:[ ]*+(?:&&|\|\||[|;\n])\s*+{_LOOK})*)", re.VERBOSE)
 
 
 def only_looks(command: str) -> bool:

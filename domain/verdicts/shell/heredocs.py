@@ -15,8 +15,8 @@ _MARK = "\ue000"
 
 _STEP = re.compile(r"\\.|\$'|'|\"|\$\(\(|\(\(|\$\(|\(|\)|`|\$\{|\}|#|<<<|<<-?|\n", re.DOTALL)
 _SINGLE_END = re.compile(r"[^']*+'?")
-_ANSI_END = re.compile(r"(?:[^'\\]|\\.)*+'?", re.DOTALL)
-_DELIMITER = re.compile(r"[ \t]*+((?:'[^'\n]*+'|\"[^\"\n]*+\"|\\.|[^\s|&;()<>'\"\\`])++)")
+_ANSI_END = re.compile(r"(?>(?:[^'\\]|\\.)*)'?", re.DOTALL)
+_DELIMITER = re.compile(r"[ \t]*+((?>(?:'[^'\n]*+'|\"[^\"\n]*+\"|\\.|[^\s|&;()<>'\"\\`])+))")
 _DELIMITER_QUOTES = re.compile(r"['\"\\]")
 _WORD_STARTS = frozenset(" \t\n;|&(")
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 _TOKEN = re.compile(
-    r"""(?P<space>(?:[^\S\n]|`\r?\n)++)
+    r"""(?P<space>(?>(?:[^\S\n]|`\r?\n)+))
     |(?P<comment>\#[^\n]*+)
     |(?P<block><\#)
     |(?P<here>@(?P<here_quote>["'])[^\S\n]*+\n)
@@ -17,9 +17,9 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # A `>` or `#` inside a word belongs to it only where it cannot begin a token: `a>b` redirects.
-_BARE = re.compile(r"(?:[^\s|;&(){}'\"`>]|`(?!\r?\n).)++", re.DOTALL)
-_SINGLE = re.compile(r"'((?:[^']|'')*+)'?")
-_DOUBLE = re.compile(r'"((?:[^"`]|`.|"")*+)"?', re.DOTALL)
+_BARE = re.compile(r"(?>(?:[^\s|;&(){}'\"`>]|`(?!\r?\n).)+)", re.DOTALL)
+_SINGLE = re.compile(r"'((?>(?:[^']|'')*))'?")
+_DOUBLE = re.compile(r'"((?>(?:[^"`]|`.|"")*))"?', re.DOTALL)
 _BACKTICK = re.compile(r"`(.)", re.DOTALL)
 
 
