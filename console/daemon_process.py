@@ -24,6 +24,9 @@ START_S_MAX = 15.0
 STOP_S_MAX = 10.0
 """It ends what it is answering, and lets go."""
 
+ASK_AGAIN_S = 0.5
+"""A daemon lets go of its lock in some hundredths of a second."""
+
 POLL_S = 0.02
 """A person does not notice it."""
 
@@ -158,32 +161,32 @@ def stop(home: Home) -> bool:
     if not lock.is_held(home.lock):
         return False
     deadline = time.monotonic() + STOP_S_MAX
-    _ask_to_stop(home, deadline)
-    while time.monotonic() < deadline:
-        if not lock.is_held(home.lock):
-            return True
-        time.sleep(POLL_S)
-    message = (
-        f"the daemon said that it stops and still runs after {STOP_S_MAX:.0f} s: see the end of {home.log}"
-    )
-    raise DaemonUnreachable(message)
+    problem: DaemonUnreachable | None = None
+    while lock.is_held(home.lock):
+        if time.monotonic() > deadline:
+            words = f"said that it stops and still runs after {STOP_S_MAX:.0f} s: see the end of {home.log}"
+            raise problem or DaemonUnreachable(f"the daemon {words}")
+        # Asked again: one that a hook has started meanwhile may wait for the lock of the one that leaves.
+        problem = _ask_to_stop(home)
+        _wait_until_free(home, min(deadline, time.monotonic() + ASK_AGAIN_S))
+    return True
 
 
-def _ask_to_stop(home: Home, deadline: float) -> None:
-    """Ask; one that has just been started has the lock, and listens in a moment."""
+def _ask_to_stop(home: Home) -> DaemonUnreachable | None:
+    """Ask; return why nobody listens: one that leaves does not any more, a new one soon does."""
     from tokeneconomizer.scheduler import client  # noqa: PLC0415 - as above
 
-    while True:
-        try:
-            client.ask(home, "stop")
-        except DaemonUnreachable as error:
-            is_on_its_way = isinstance(error.__cause__, FileNotFoundError | ConnectionRefusedError)
-            if not is_on_its_way or time.monotonic() > deadline:
-                raise
-        else:
-            return
-        if not lock.is_held(home.lock):
-            return
+    try:
+        client.ask(home, "stop")
+    except DaemonUnreachable as error:
+        if not isinstance(error.__cause__, FileNotFoundError | ConnectionRefusedError):
+            raise
+        return error
+    return None
+
+
+def _wait_until_free(home: Home, until: float) -> None:
+    while time.monotonic() < until and lock.is_held(home.lock):
         time.sleep(POLL_S)
 
 

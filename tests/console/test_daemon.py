@@ -144,21 +144,23 @@ def test_run_serves_in_the_foreground_until_interrupted(home: Home) -> None:
     assert not is_held(home.lock)
 
 
-def test_one_that_has_the_lock_and_does_not_listen_yet_is_asked_again(
+def test_one_that_does_not_listen_yet_or_follows_the_one_that_left_is_asked_again(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.create()
-    refusals = [FileNotFoundError(), ConnectionRefusedError()]
+    answers: list[OSError | None] = [None, FileNotFoundError(), ConnectionRefusedError()]
 
     with ExitStack() as lock:
 
         def ask(_home: Home, _kind: str) -> None:
-            if refusals:
+            if not answers:
+                lock.close()
+            elif (error := answers.pop()) is not None:
                 message = "not yet"
-                raise DaemonUnreachable(message) from refusals.pop()
-            lock.close()
+                raise DaemonUnreachable(message) from error
 
         lock.enter_context(held(home.lock))
         monkeypatch.setattr(client, "ask", ask)
+        monkeypatch.setattr(daemon_process, "ASK_AGAIN_S", 0.0)
         assert daemon_process.stop(home)
-    assert refusals == []
+    assert answers == []
