@@ -7,11 +7,12 @@ scheduler's; an agent's package knows its command line (`hosts/<agent>/side_call
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from tokeneconomizer.hosts.log_format import AgentHomes
@@ -92,6 +93,17 @@ class Answer:
     text: str
     model: str
     cost_usd: float | None
+
+
+def printed_objects(output: bytes) -> Iterator[Mapping[str, object]]:
+    """Yield the JSON objects that an agent printed, one a line; other lines are passed over."""
+    for line in output.splitlines():
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield value
 
 
 class SideCaller(Protocol):

@@ -112,3 +112,15 @@ def call_of(asked: LoggedCall, result: LoggedResult) -> Call:
         background=asked.background or result.goes_on,
         duration_ms=result.duration_ms,
     )
+
+
+def calls_after_prompt(records: Iterable[ReplayRecord], prompt_id: str) -> tuple[Call, ...]:
+    """Return the calls with results that follow one prompt, as far as the next one."""
+    calls: list[Call] = []
+    is_in_turn = False
+    for record in records:
+        if isinstance(record, LoggedPrompt):
+            is_in_turn = record.prompt_id == prompt_id
+        elif isinstance(record, LoggedStep) and is_in_turn:
+            calls += record.calls
+    return tuple(calls)

@@ -6,17 +6,14 @@ Whatever goes wrong changes nothing for the agent; it is told in the log, and by
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from uuid import uuid4
 
-from tokeneconomizer.domain.errors import SideCallFailed
 from tokeneconomizer.domain.guard.judge import INSTRUCTIONS, PURPOSE, verdict_from
 from tokeneconomizer.domain.judging import ask, case_of, give_verdict
-from tokeneconomizer.domain.setup import SideCall
 from tokeneconomizer.hosts.side_call import Question
+from tokeneconomizer.scheduler.asking import Asking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,22 +32,17 @@ WAITING_MAX = 4
 """A verdict has to come while its turn is open: who waits behind more than this is asked about no more."""
 
 
-class Judging:
+class Judging(Asking):
     """
-    Asks the judge.
+    Asks the judge about turns that passed the gate; see `Asking`.
 
     Args:
-        application: says which turns passed the gate, and stores what comes of it.
         configuration: gives the configuration in force.
-        side_calls: how the judge is asked.
-        log: the daemon's log.
-        now: the clock.
-        after: called when something was stored.
-
-    Attributes:
-        problem: why the judge could not be asked or gave no answer the last time, or empty.
 
     """
+
+    WHO: ClassVar[str] = "judge"
+    PURPOSE: ClassVar[str] = PURPOSE
 
     def __init__(
         self,
@@ -61,15 +53,9 @@ class Judging:
         now: Callable[[], datetime],
         after: Callable[[], None],
     ) -> None:
-        self._application = application
+        super().__init__(application, side_calls, log, now, after)
         self._configuration = configuration
-        self._side_calls = side_calls
-        self._log = log
-        self._now = now
-        self._after = after
         self._waiting: deque[UUID] = deque(maxlen=WAITING_MAX)
-        self.running: asyncio.Task[None] | None = None
-        self.problem = ""
 
     def start_if_due(self) -> None:
         """Ask about the turns that passed the gate; called after each hook call, and returns at once."""
@@ -77,33 +63,20 @@ class Judging:
         if not gated:
             return
         self._waiting.extend(gated)
-        if self.running is None or self.running.done():
-            self.running = asyncio.get_running_loop().create_task(self._ask_all())
-
-    async def close(self) -> None:
-        """End the call that runs, if one does."""
-        if self.running is not None:
-            self.running.cancel()
-            with suppress(asyncio.CancelledError):
-                await self.running
+        if not self._is_busy():
+            self._begin(self._ask_all())
 
     async def _ask_all(self) -> None:
         while self._waiting:
-            stream_id = self._waiting.popleft()
-            try:
-                await self._ask_about(stream_id)
-            except SideCallFailed as error:
-                self._tell(str(error))
-            except Exception as error:  # noqa: BLE001 - the judge is an extra: nothing else may end by it
-                self._log.exception("judge failed")
-                self._tell(f"the judge failed ({type(error).__name__}): the daemon's log tells more")
+            await self._unharmed(self._ask_about(self._waiting.popleft()))
 
     async def _ask_about(self, stream_id: UUID) -> None:
         with self._application.session(stream_id) as session:
             case = None if session is None else case_of(session)
         if case is None or not self._may_ask(case):
             return
-        call = self._side_calls.ready(case.host, Question(INSTRUCTIONS, case.digest))
+        question = Question(INSTRUCTIONS, case.digest)
+        call = self._side_calls.ready(case.host, question)
         side_call_id = uuid4().hex
         with self._application.session(stream_id) as session:
             if session is not None:
@@ -112,32 +85,18 @@ class Judging:
         try:
             answer = await self._side_calls.ask(case.host, call)
         finally:
-            # It may have cost something whatever came of it.
-            self._store_cost(case, side_call_id, answer)
-            self._after()
+            self._store_cost(case.host, side_call_id, question, answer)
         self._store_verdict(stream_id, case, side_call_id, answer)
 
     def _may_ask(self, case: Case) -> bool:
-        configuration, now = self._configuration(), self._now()
+        configuration = self._configuration()
 
         def value(key: str) -> object:
             return configuration.get(key, host=case.host, repository=case.repository)
 
         if value("judge") != "auto" or case.asked_before >= int(str(value("guard.judge_calls_per_session"))):
             return False
-        with self._application.setup(case.host, now) as setup:
-            asked_today = setup.side_calls_on(now, PURPOSE)
-        return asked_today < int(str(value("guard.judge_calls_per_day")))
-
-    def _store_cost(self, case: Case, side_call_id: str, answer: Answer | None) -> None:
-        call = SideCall(
-            side_call_id,
-            PURPOSE,
-            model="" if answer is None else answer.model,
-            sent_characters=len(INSTRUCTIONS) + len(case.digest),
-            cost_usd=None if answer is None else answer.cost_usd,
-        )
-        self._application.side_call_made(case.host, call, self._now())
+        return self._asked_today(case.host) < int(str(value("guard.judge_calls_per_day")))
 
     def _store_verdict(self, stream_id: UUID, case: Case, side_call_id: str, answer: Answer) -> None:
         verdict = verdict_from(answer.text)
@@ -150,7 +109,3 @@ class Judging:
                 give_verdict(session, case, side_call_id, verdict, answer.model, self._now())
         self._log.info("judge answered", verdict=verdict.verdict, confidence=verdict.confidence)
         self._after()
-
-    def _tell(self, problem: str) -> None:
-        self.problem = problem
-        self._log.warning("judge not heard", reason=problem)

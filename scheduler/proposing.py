@@ -7,13 +7,11 @@ changes nothing for the agent; it is told in the log, and by `te status`.
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, ClassVar
 
 from tokeneconomizer.domain.commands import Place
-from tokeneconomizer.domain.errors import SideCallFailed
 from tokeneconomizer.domain.facts.proposer import (
     INSTRUCTIONS,
     PURPOSE,
@@ -23,10 +21,10 @@ from tokeneconomizer.domain.facts.proposer import (
     proposals_from,
 )
 from tokeneconomizer.domain.facts.watching import Watched, stays_in_folder
-from tokeneconomizer.domain.setup import SideCall
 from tokeneconomizer.hosts.side_call import Question
 from tokeneconomizer.projections import microskill_queries as queries
 from tokeneconomizer.projections.event_rows import EventRow
+from tokeneconomizer.scheduler.asking import Asking
 
 if TYPE_CHECKING:
     import sqlite3
@@ -46,26 +44,24 @@ if TYPE_CHECKING:
 ARCHIVED_WITHIN = timedelta(days=1)
 """Who switches it on is not asked about the whole history; what waits longer found no agent for a day."""
 
+READ_PER_TICK = 10
+"""A session's stream is read in some milliseconds, and hooks wait meanwhile."""
+
 IDLE_S = 5.0
 """No hook called for so long: no turn is at work that the side call would take the processor from."""
 
 
-class Proposing:
+class Proposing(Asking):
     """
-    Asks the proposer, about one session at a time.
+    Asks the proposer, about one session at a time; see `Asking`.
 
     Args:
-        application: stores what comes of it.
         policy: whose sessions are asked about.
-        side_calls: how the proposer is asked.
-        log: the daemon's log.
-        now: the clock.
-        after: called when something was stored.
-
-    Attributes:
-        problem: why the proposer could not be asked or gave no answer the last time, or empty.
 
     """
+
+    WHO: ClassVar[str] = "proposer"
+    PURPOSE: ClassVar[str] = PURPOSE
 
     def __init__(
         self,
@@ -76,16 +72,10 @@ class Proposing:
         now: Callable[[], datetime],
         after: Callable[[], None],
     ) -> None:
-        self._application = application
+        super().__init__(application, side_calls, log, now, after)
         self._policy = policy
-        self._side_calls = side_calls
-        self._log = log
-        self._now = now
-        self._after = after
         # Of these nothing is worth to be asked; they are forgotten with the day.
         self._passed_over: set[str] = set()
-        self.running: asyncio.Task[None] | None = None
-        self.problem = ""
 
     def start_if_due(self, connection: sqlite3.Connection, events: EventLog) -> None:
         """
@@ -96,68 +86,40 @@ class Proposing:
             events: the event log.
 
         """
-        if not self._policy.is_anywhere_full or (self.running is not None and not self.running.done()):
+        if not self._policy.is_anywhere_full or self._is_busy():
             return
         waiting = queries.not_asked_about(connection, (self._now() - ARCHIVED_WITHIN).isoformat())
         self._passed_over.intersection_update(one.stream_id for one in waiting)
-        for archived in waiting:
-            if archived.stream_id in self._passed_over or not self._may_ask(archived):
-                continue
+        unread = (one for one in waiting if one.stream_id not in self._passed_over and self._may_ask(one))
+        for archived in islice(unread, READ_PER_TICK):
             session = _calls_of(events.stream(archived.stream_id))
             digest = digest_of(session)
             if not digest:
                 self._passed_over.add(archived.stream_id)
                 continue
             known = queries.proposed_in(connection, archived.repository)
-            self.running = asyncio.get_running_loop().create_task(
-                self._ask(archived, session, digest, frozenset(known))
-            )
+            self._begin(self._unharmed(self._ask(archived, session, digest, frozenset(known))))
             return
 
-    async def close(self) -> None:
-        """End the call that runs, if one does."""
-        if self.running is not None:
-            self.running.cancel()
-            with suppress(asyncio.CancelledError):
-                await self.running
-
     def _may_ask(self, archived: Archived) -> bool:
-        host, now = archived.host, self._now()
+        host = archived.host
         if not self._policy.may_ask(host, Place(archived.repository, archived.checkout)):
             return False
         limit = int(self._policy.configuration().get("facts.proposer_calls_per_day", host=host))
-        with self._application.setup(host, now) as setup:
-            return setup.side_calls_on(now, PURPOSE) < limit
+        return self._asked_today(host) < limit
 
     async def _ask(
         self, archived: Archived, session: list[Returned], digest: str, known: frozenset[str]
     ) -> None:
-        try:
-            answer = await self._answer(archived, digest)
-            self._take(archived, session, answer, known)
-        except SideCallFailed as error:
-            self._tell(str(error))
-        except Exception as error:  # noqa: BLE001 - the proposer is an extra: nothing else may end by it
-            self._log.exception("proposer failed")
-            self._tell(f"the proposer failed ({type(error).__name__}): the daemon's log tells more")
-
-    async def _answer(self, archived: Archived, digest: str) -> Answer:
-        call = self._side_calls.ready(archived.host, Question(INSTRUCTIONS, digest))
+        question = Question(INSTRUCTIONS, digest)
+        call = self._side_calls.ready(archived.host, question)
         answer: Answer | None = None
         try:
             answer = await self._side_calls.ask(archived.host, call)
         finally:
-            # It may have cost something whatever came of it; and by this event a session is asked about once.
-            made = SideCall(
-                archived.stream_id,
-                PURPOSE,
-                model="" if answer is None else answer.model,
-                sent_characters=len(INSTRUCTIONS) + len(digest),
-                cost_usd=None if answer is None else answer.cost_usd,
-            )
-            self._application.side_call_made(archived.host, made, self._now())
-            self._after()
-        return answer
+            # By this event a session is asked about once.
+            self._store_cost(archived.host, archived.stream_id, question, answer)
+        self._take(archived, session, answer, known)
 
     def _take(
         self, archived: Archived, session: list[Returned], answer: Answer, known: frozenset[str]
@@ -173,10 +135,6 @@ class Proposing:
         if found:
             self._application.facts_proposed(archived.repository, self._now(), archived.stream_id, found)
             self._after()
-
-    def _tell(self, problem: str) -> None:
-        self.problem = problem
-        self._log.warning("proposer not heard", reason=problem)
 
 
 def _calls_of(stream: list[LogEntry]) -> list[Returned]:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 PRUNE_CHANGED = "prune_changed"
 
-AGENT_VERSION_CHARACTERS_MAX = 100
-"""A version is some twenty."""
-
 PRUNE_EVENTS: dict[str, type[ToolPruneEvent]] = {
     "catalog_recorded": ToolPrune.CatalogRecorded,
     "proposed": ToolPrune.PruneProposed,

@@ -7,7 +7,6 @@ scheduler's.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from tokeneconomizer.domain.facts.purposes import Purpose, purpose_of
 from tokeneconomizer.domain.facts.sentences import is_plain_command, sentence_of
 from tokeneconomizer.domain.facts.watching import attempts_in, result_of
 from tokeneconomizer.domain.facts.ways import HEAD_WORDS_MAX, LINE_COMMANDS_MAX, commands_in
+from tokeneconomizer.domain.model_answers import exact_object
 from tokeneconomizer.domain.verdicts.looking import only_looks
 
 if TYPE_CHECKING:
@@ -124,15 +124,8 @@ def digest_of(calls: Sequence[Returned]) -> str:
 
 def proposals_from(answer: str) -> list[Proposal] | None:
     """Return what was proposed; None unless it is exactly the object that was asked for."""
-    if len(answer) > ANSWER_CHARACTERS_MAX:
-        return None
-    try:
-        value = json.loads(answer)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict) or set(value) != {"facts"}:
-        return None
-    facts = value["facts"]
+    value = exact_object(answer, frozenset({"facts"}), ANSWER_CHARACTERS_MAX)
+    facts = None if value is None else value["facts"]
     if not isinstance(facts, list) or len(facts) > PROPOSALS_MAX:
         return None
     found = [_proposal(fact) for fact in facts]

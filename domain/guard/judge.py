@@ -7,11 +7,11 @@ failures, counts. Who asks, and how, is the scheduler's.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.guard.limits import NOT_STUCK, STUCK
+from tokeneconomizer.domain.model_answers import exact_object
 
 if TYPE_CHECKING:
     from tokeneconomizer.domain.guard.call_record import CallRecord
@@ -61,13 +61,8 @@ def digest_of(turn: TurnState, limits: Limits) -> str:
 
 def verdict_from(answer: str) -> Verdict | None:
     """Return what the judge said; None unless it is exactly the object that was asked for."""
-    if len(answer) > ANSWER_CHARACTERS_MAX:
-        return None
-    try:
-        value = json.loads(answer)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict) or set(value) != {"verdict", "confidence"}:
+    value = exact_object(answer, frozenset({"verdict", "confidence"}), ANSWER_CHARACTERS_MAX)
+    if value is None:
         return None
     verdict, confidence = value["verdict"], value["confidence"]
     if verdict not in (STUCK, NOT_STUCK) or isinstance(confidence, bool):

@@ -6,17 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
-
 from tokeneconomizer.domain.commands import ReturnCalls
 from tokeneconomizer.domain.digests import CallStatus
 from tokeneconomizer.hosts.claude_code.log_reader import TranscriptReader
 from tokeneconomizer.hosts.fields import mapping, objects, text
-from tokeneconomizer.hosts.records import LoggedPrompt, LoggedStep, SkippedLine
-from tokeneconomizer.hosts.steps import steps_of
+from tokeneconomizer.hosts.records import SkippedLine
+from tokeneconomizer.hosts.steps import calls_after_prompt, steps_of
+from tokeneconomizer.hosts.tail_lines import from_the_line_that_names, lines_from_the_end, object_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from tokeneconomizer.domain.commands import HookCommand
     from tokeneconomizer.domain.digests import Call
@@ -33,7 +32,7 @@ def read(lines: Iterable[bytes]) -> Iterator[ReplayRecord]:
 def _records(lines: Iterable[bytes]) -> Iterator[Record]:
     reader = TranscriptReader(_NO_FILE, {}, needs_meta=False)
     for number, raw in enumerate(lines, start=1):
-        line = _parse(raw)
+        line = object_in(raw)
         if line is not None:
             yield from reader.records(number, line)
         elif raw.strip():
@@ -73,49 +72,22 @@ def _settled_call(call: Call, is_error: bool | None) -> Call:  # noqa: FBT001 - 
 
 def calls_of_turn(transcript_tail: bytes, prompt_id: str) -> tuple[Call, ...]:
     """Return the calls with results that follow one prompt; see `hosts.host.Host.calls_of_turn`."""
-    calls: list[Call] = []
-    is_in_turn = False
     # The first line that names the prompt is its own; nothing before it need be decoded.
-    named_at = transcript_tail.find(prompt_id.encode(errors="surrogatepass")) if prompt_id else -1
-    if named_at < 0:
-        return ()
-    begin = transcript_tail.rfind(b"\n", 0, named_at) + 1
-    for record in read(transcript_tail[begin:].split(b"\n")):
-        if isinstance(record, LoggedPrompt):
-            is_in_turn = record.prompt_id == prompt_id
-        elif isinstance(record, LoggedStep) and is_in_turn:
-            calls += record.calls
-    return tuple(calls)
+    lines = from_the_line_that_names(transcript_tail, prompt_id).split(b"\n")
+    return calls_after_prompt(read(lines), prompt_id)
 
 
 def error_flags(transcript_tail: bytes, call_ids: set[str]) -> dict[str, bool]:
     """Return, for the calls whose results are in the tail, whether the log marks them as errors."""
     flags: dict[str, bool] = {}
-    for raw in _lines_from_the_end(transcript_tail):
+    for raw in lines_from_the_end(transcript_tail):
         if len(flags) == len(call_ids):
             break
         # Searching the bytes first keeps lines that do not matter from being decoded.
         if b'"tool_result"' not in raw or not any(call_id.encode() in raw for call_id in call_ids):
             continue
-        for block in objects(mapping(_parse(raw) or {}, "message"), "content"):
+        for block in objects(mapping(object_in(raw) or {}, "message"), "content"):
             call_id = text(block, "tool_use_id")
             if text(block, "type") == "tool_result" and call_id in call_ids:
                 flags.setdefault(call_id, block.get("is_error") is True)
     return flags
-
-
-def _lines_from_the_end(data: bytes) -> Iterator[bytes]:
-    """Yield lines one by one: a step's results are the last few of some hundred."""
-    end = len(data)
-    while end >= 0:
-        start = data.rfind(b"\n", 0, end)
-        yield data[start + 1 : end]
-        end = start
-
-
-def _parse(raw: bytes) -> Mapping[str, object] | None:
-    try:
-        line = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return None
-    return line if isinstance(line, dict) else None

@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import orjson
-
 from tokeneconomizer.domain.commands import ReturnCalls
 from tokeneconomizer.hosts.codex.log_calls import NESTED_PREFIX, CallReader
 from tokeneconomizer.hosts.codex.log_records import RecordReader
@@ -20,9 +18,10 @@ from tokeneconomizer.hosts.codex.log_thread import TURN_STARTS, Thread
 from tokeneconomizer.hosts.fields import mapping, text
 from tokeneconomizer.hosts.records import LoggedCall, LoggedResult, LoggedStep
 from tokeneconomizer.hosts.steps import call_of, steps_of
+from tokeneconomizer.hosts.tail_lines import from_the_line_that_names, lines_from_the_end, object_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from tokeneconomizer.domain.commands import HookCommand
     from tokeneconomizer.domain.digests import Call
@@ -85,13 +84,13 @@ def _results(transcript_tail: bytes, call_ids: set[str]) -> dict[str, LoggedResu
     """Return what the newest events tell of these calls."""
     results: dict[str, LoggedResult] = {}
     names = [call_id.encode(errors="surrogatepass") for call_id in call_ids]
-    for raw in _lines_from_the_end(transcript_tail):
+    for raw in lines_from_the_end(transcript_tail):
         if len(results) == len(call_ids):
             break
         # Searching the bytes first keeps lines that do not matter from being decoded.
         if not (any(name in raw for name in names) and any(mark in raw for mark in _ENDED)):
             continue
-        event = mapping(_parse(raw), "payload")
+        event = mapping(object_in(raw) or {}, "payload")
         for record in CallReader(RolloutState()).ended(0, None, mapping(event, "item") or event):
             if isinstance(record, LoggedResult) and record.call_id in call_ids:
                 results.setdefault(record.call_id, record)
@@ -107,35 +106,14 @@ def calls_of_turn(transcript_tail: bytes, prompt_id: str) -> tuple[Call, ...]:
 def _records(transcript_tail: bytes, turn_id: str) -> Iterator[Record]:
     """Yield the records of a turn, from a line in the midst of it to the beginning of another one."""
     # Nearly each line of a turn names it; nothing before the first one need be decoded.
-    named_at = transcript_tail.find(turn_id.encode(errors="surrogatepass")) if turn_id else -1
-    if named_at < 0:
-        return
-    begin = transcript_tail.rfind(b"\n", 0, named_at) + 1
+    lines = from_the_line_that_names(transcript_tail, turn_id)
     state = RolloutState(is_copy=False, turn_id=turn_id)
     reader = RecordReader(state, Thread(state))
-    for number, raw in enumerate(transcript_tail[begin:].split(b"\n"), start=1):
-        line = _parse(raw)
+    for number, raw in enumerate(lines.split(b"\n"), start=1):
+        line = object_in(raw) or {}
         payload = mapping(line, "payload")
         starts_turn = text(line, "type") == "turn_context" or text(payload, "type") in TURN_STARTS
         if starts_turn and text(payload, "turn_id") != turn_id:
             return
         if text(line, "type") != "session_meta":
             yield from reader.read(number, line)
-
-
-def _lines_from_the_end(data: bytes) -> Iterator[bytes]:
-    """Yield lines one by one: a call's events are among the last of some hundred."""
-    end = len(data)
-    while end >= 0:
-        start = data.rfind(b"\n", 0, end)
-        yield data[start + 1 : end]
-        end = start
-
-
-def _parse(raw: bytes) -> Mapping[str, object]:
-    """Return a line's object; an empty one for a line that cannot be read, which loses only itself."""
-    try:
-        line = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return {}
-    return line if isinstance(line, dict) else {}

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING
 from tokeneconomizer.hosts.codex.installation import BINARY, CONFIG_FILE, codex_home
 from tokeneconomizer.hosts.codex.pruning import read_config
 from tokeneconomizer.hosts.fields import mapping, text
-from tokeneconomizer.hosts.side_call import NO_LEFTOVERS, Answer, CommandLine, Leftovers
+from tokeneconomizer.hosts.side_call import NO_LEFTOVERS, Answer, CommandLine, Leftovers, printed_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tokeneconomizer.hosts.log_format import AgentHomes
     from tokeneconomizer.hosts.side_call import Question
 
@@ -79,20 +77,12 @@ def _quoted(words: str) -> str:
 
 def answer_in(output: bytes) -> Answer | None:
     """Return the model's last message among the events that were printed; its price is not told."""
-    events = [_parse(raw) for raw in output.splitlines()]
+    events = list(printed_objects(output))
     if not any(event.get("type") in TURN_ENDS for event in events):
         return None
     items = [mapping(event, "item") for event in events if event.get("type") == "item.completed"]
     said = [text(item, "text") for item in items if item.get("type") == "agent_message"]
     return Answer(said[-1] if said else "", MODEL, None)
-
-
-def _parse(raw: bytes) -> Mapping[str, object]:
-    try:
-        event = json.loads(raw)
-    except (ValueError, RecursionError):
-        return {}
-    return event if isinstance(event, dict) else {}
 
 
 def leftovers(_line: CommandLine, _output: bytes, _homes: AgentHomes) -> Leftovers:

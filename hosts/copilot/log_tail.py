@@ -11,13 +11,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import orjson
-
 from tokeneconomizer.domain.commands import ReturnCalls
 from tokeneconomizer.domain.digests import CallStatus
 from tokeneconomizer.hosts.copilot.log_events import records_of
 from tokeneconomizer.hosts.records import LoggedCall, LoggedPrompt, LoggedResult
 from tokeneconomizer.hosts.steps import call_of
+from tokeneconomizer.hosts.tail_lines import object_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,13 +98,8 @@ def _agent_of(record: Record) -> str:
 
 def _records(transcript_tail: bytes) -> Iterator[Record]:
     for number, raw in enumerate(transcript_tail.split(b"\n"), start=1):
-        if not any(mark in raw for mark in _LINE_MARKS):
-            continue
-        try:
-            line = orjson.loads(raw)
-        except orjson.JSONDecodeError:
-            continue
-        if isinstance(line, dict):
+        line = object_in(raw) if any(mark in raw for mark in _LINE_MARKS) else None
+        if line is not None:
             yield from records_of(number, line)
 
 

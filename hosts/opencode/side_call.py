@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.fields import mapping, number, text
 from tokeneconomizer.hosts.opencode.installation import BINARY
-from tokeneconomizer.hosts.side_call import NO_LEFTOVERS, Answer, CommandLine, Leftovers
+from tokeneconomizer.hosts.side_call import NO_LEFTOVERS, Answer, CommandLine, Leftovers, printed_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -67,10 +67,4 @@ def leftovers(_line: CommandLine, output: bytes, _homes: AgentHomes) -> Leftover
 
 
 def _events(output: bytes) -> Iterator[Mapping[str, object]]:
-    for line in output.splitlines():
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(event, dict) and text(event, "sessionID"):
-            yield event
+    return (event for event in printed_objects(output) if text(event, "sessionID"))

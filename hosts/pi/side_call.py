@@ -7,12 +7,11 @@ model and login were used.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.fields import mapping, number, objects, text
 from tokeneconomizer.hosts.pi.installation import BINARY
-from tokeneconomizer.hosts.side_call import NO_LEFTOVERS, Answer, CommandLine
+from tokeneconomizer.hosts.side_call import NO_LEFTOVERS, Answer, CommandLine, printed_objects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +45,7 @@ def command_line(question: Question) -> CommandLine:
 
 def answer_in(output: bytes) -> Answer | None:
     """Return the answer in the last reply among the events that were printed."""
-    replies = [message for line in output.splitlines() if (message := _reply_in(line))]
+    replies = [message for event in printed_objects(output) if (message := _reply_in(event))]
     if not replies:
         return None
     reply = replies[-1]
@@ -56,12 +55,8 @@ def answer_in(output: bytes) -> Answer | None:
     return Answer(said if is_answer else "", text(reply, "model"), cost)
 
 
-def _reply_in(line: bytes) -> Mapping[str, object]:
-    try:
-        event = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(event, dict) or event.get("type") != "message_end":
+def _reply_in(event: Mapping[str, object]) -> Mapping[str, object]:
+    if event.get("type") != "message_end":
         return {}
     message = mapping(event, "message")
     return message if text(message, "role") == "assistant" else {}
