@@ -221,17 +221,17 @@ class Connection {
 /** How many steps of a session the daemon has nothing to say to, and how many of them are on their way. */
 class Quiet {
   private promised = 0;
-  private under = 0;
+  private onTheirWay = 0;
 
   /** A step begins; returns whether nobody need wait for it. */
   begin(): boolean {
-    this.under += 1;
-    return this.under <= this.promised;
+    this.onTheirWay += 1;
+    return this.onTheirWay <= this.promised;
   }
 
   /** A step is over; what the daemon said of those after it replaces what it said before. */
   end(promised: number): void {
-    this.under -= 1;
+    this.onTheirWay -= 1;
     this.promised = promised;
   }
 }
@@ -274,7 +274,7 @@ export class Bridge {
     try {
       const bytes = encoded(payload);
       if (bytes === undefined) return Promise.resolve();
-      const isQuiet = options.stepOf !== undefined && this.quiet(options.stepOf).begin();
+      const isQuiet = options.stepOf !== undefined && this.stepsOf(options.stepOf).begin();
       const isWaitedFor = options.isWaitedFor !== false && !isQuiet;
       const call: Call = {
         event,
@@ -297,7 +297,7 @@ export class Bridge {
     }
   }
 
-  private quiet(session: string): Quiet {
+  private stepsOf(session: string): Quiet {
     const known = this.steps.get(session) ?? new Quiet();
     this.steps.set(session, known);
     return known;
@@ -305,7 +305,7 @@ export class Bridge {
 
   private async deliver(call: Call, deadline: number): Promise<void> {
     const failure = await this.ask(call, deadline);
-    if (call.stepOf !== undefined) this.quiet(call.stepOf).end(failure === undefined ? call.quiet : 0);
+    if (call.stepOf !== undefined) this.stepsOf(call.stepOf).end(failure === undefined ? call.quiet : 0);
     if (failure === undefined) {
       const connection = this.connection;
       if (connection && isOlder(connection.version, this.installed.version)) {

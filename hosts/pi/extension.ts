@@ -121,12 +121,10 @@ class Extension {
     this.on("tool_result", (event: { toolCallId: string }) => void this.ran.add(event.toolCallId));
     this.on("turn_end", (event: TurnEnd, context) => this.endStep(event, context));
     this.on("agent_settled", (event: { aborted?: boolean }, context) => this.endTurn(event, context));
-    this.on("session_compact", (event: { reason?: string; compactionEntry?: { summary?: string } }, context) =>
-      this.tell("session_compact", context, {
-        reason: event.reason,
-        compactionEntry: { summary: event.compactionEntry?.summary },
-      }, ...UNANSWERED),
-    );
+    this.on("session_compact", (event: { reason?: string; compactionEntry?: { summary?: string } }, context) => {
+      const told = { reason: event.reason, compactionEntry: { summary: event.compactionEntry?.summary } };
+      return this.tell("session_compact", context, told, ...UNANSWERED);
+    });
     this.on("session_shutdown", (event: { reason: string }, context) =>
       this.tell("session_shutdown", context, { reason: event.reason }),
     );
@@ -182,12 +180,14 @@ class Extension {
     if (entry?.message === undefined) return;
     const content = contentOf(entry.message);
     const isOfExtension = content.some((block) => this.byExtensions.delete(block.text ?? ""));
-    await this.tell("message_end", context, {
+    const prompt = {
       message: { role: "user", content },
       entryId: entry.id,
       source: isOfExtension ? "extension" : "interactive",
       tools: this.changedTools(),
-    }, undefined, { isWaitedFor: false, stepOf: context.sessionManager.getSessionId() });
+    };
+    const stepOf = context.sessionManager.getSessionId();
+    await this.tell("message_end", context, prompt, undefined, { isWaitedFor: false, stepOf });
   }
 
   /** The tools that a request holds and how long they are; undefined where that was told already. */
@@ -234,12 +234,13 @@ class Extension {
 
   private endTurn(event: { aborted?: boolean }, context: Context): Promise<void> {
     const usage = context.getContextUsage();
-    return this.tell("agent_settled", context, {
+    const told = {
       aborted: event.aborted === true,
       outcome: this.outcome,
       provider: context.model?.provider,
       usage: { tokens: usage?.tokens, contextWindow: usage?.contextWindow },
-    }, ...UNANSWERED);
+    };
+    return this.tell("agent_settled", context, told, ...UNANSWERED);
   }
 }
 

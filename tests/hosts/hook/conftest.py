@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-LAUNCHER = Path(__file__).resolve().parents[3] / "hosts" / "hook" / "launcher.py"
+CLIENT = Path(__file__).resolve().parents[3] / "hosts" / "hook"
+COLD_DEADLINE = "COLD_DEADLINE_S = 0.25"
 
 # Stands in for the daemon: tells what it was started with to a test that made a pipe for it, and ends.
 RECORDING_DAEMON = """
@@ -52,6 +53,18 @@ def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "bin" / "python"
 
 
+@pytest.fixture(scope="session")
+def launcher(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy the client, patient without a daemon: a disk that stalls under other tests must not decide."""
+    folder = tmp_path_factory.mktemp("client")
+    for path in CLIENT.glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert (COLD_DEADLINE in text) is (path.name == "te_hook_core.py")
+        patient = text.replace(COLD_DEADLINE, "COLD_DEADLINE_S = 25")
+        (folder / path.name).write_text(patient, encoding="utf-8")
+    return folder / "launcher.py"
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     folder = tmp_path / "home"
@@ -60,16 +73,16 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def command(interpreter: Path) -> Callable[..., list[str]]:
+def command(interpreter: Path, launcher: Path) -> Callable[..., list[str]]:
     def build(event: str = "Stop") -> list[str]:
         flags = ["--host", "claude_code", "--event", event, "--via", "plugin"]
-        return [str(interpreter), "-I", "-S", str(LAUNCHER), *flags]
+        return [str(interpreter), "-I", "-S", str(launcher), *flags]
 
     return build
 
 
 @pytest.fixture
-def run(interpreter: Path, home: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+def run(interpreter: Path, launcher: Path, home: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
     def run_hook(
         event: str = "Stop",
         payload: bytes = b'{"session_id": "s"}',
@@ -83,7 +96,7 @@ def run(interpreter: Path, home: Path) -> Callable[..., subprocess.CompletedProc
         if variables is None:
             variables = {"TOKENECONOMIZER_HOME": str(home)}
         return subprocess.run(
-            ["/bin/sh", "-c", script, "sh", str(interpreter), "-I", "-S", str(LAUNCHER), *flags],
+            ["/bin/sh", "-c", script, "sh", str(interpreter), "-I", "-S", str(launcher), *flags],
             input=payload,
             env={"PATH": os.defpath, **variables},
             capture_output=True,
