@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from installed_program import Program
+from installed_program import Program, daemon_running
 from model_server import LoggedRequest, ModelServer
 from prompt_blocks import (
     TOOL_RESULT,
@@ -90,6 +90,12 @@ class Lab(Generic[SandboxT]):
                 self.sandbox.resume(prompt) if index else self.sandbox.run(prompt)
                 for index, prompt in enumerate(self.scenario.prompts)
             ]
+
+    def run_installed(self) -> list[Any]:
+        """Install, and give the prompts while the daemon runs."""
+        self.install()
+        with daemon_running(self.program):
+            return self.run()
 
     def requests(self) -> list[LoggedRequest]:
         """Return what the agent's loops sent."""

@@ -47,9 +47,7 @@ MakeLab = Callable[[Story], Lab[ClaudeCodeSandbox]]
 
 def test_a_looping_turn_gets_its_redirect_in_the_very_next_request_and_then_a_hint(make_lab: MakeLab) -> None:
     lab = make_lab(looping)
-    lab.install()
-    with daemon_running(lab.program):
-        (run,) = lab.run()
+    (run,) = lab.run_installed()
 
     assert_redirected_in_the_next_request(lab)
     (hinted,) = lab.program.events("stop_hinted")
@@ -64,9 +62,7 @@ def test_a_looping_turn_gets_its_redirect_in_the_very_next_request_and_then_a_hi
 
 def test_an_honest_test_fix_loop_hears_nothing(make_lab: MakeLab) -> None:
     lab = make_lab(honest_fix)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     assert_nothing_was_said(lab)
     assert_prefixes_are_untouched(lab)
@@ -102,9 +98,7 @@ def test_the_judge_is_asked_once_without_tools_and_hooks_and_its_verdict_is_hear
 
 def test_calls_that_succeed_fail_and_never_run_side_by_side_are_each_stored_once(make_lab: MakeLab) -> None:
     lab = make_lab(scenarios.parallel_mixed)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     assert_every_call_is_stored_once(lab)
     step = [event for event in lab.program.events("tool_called") if event.data["step"] == 2]
@@ -121,9 +115,7 @@ def _call_id(event: object) -> str:
 
 def test_a_sub_agent_is_a_stream_of_its_own(make_lab: MakeLab) -> None:
     lab = make_lab(with_a_helper)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     main, sub_agent = lab.program.events("started")
     assert main.data["agent_id"] == ""
@@ -138,9 +130,7 @@ def test_a_sub_agent_is_a_stream_of_its_own(make_lab: MakeLab) -> None:
 
 def test_a_resumed_session_goes_on_in_its_stream_and_nothing_is_added_to_it(make_lab: MakeLab) -> None:
     lab = make_lab(two_prompts)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     assert len(lab.program.events("started")) == 1
     (resumed,) = lab.program.events("resumed")
@@ -152,9 +142,7 @@ def test_a_resumed_session_goes_on_in_its_stream_and_nothing_is_added_to_it(make
 
 def test_a_turn_that_fails_ends_with_its_error(make_lab: MakeLab) -> None:
     lab = make_lab(scenarios.overloaded_turn)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     (ended,) = lab.program.events("turn_ended")
     assert ended.data["reason"] == "server_error"

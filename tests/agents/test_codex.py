@@ -70,9 +70,7 @@ def test_a_looping_turn_gets_its_redirect_in_the_very_next_request_and_its_hint_
 
 def test_after_failures_without_a_hook_the_redirect_rides_on_the_next_call(make_lab: MakeLab) -> None:
     lab = make_lab(scenarios.failing_patches)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     assert_redirected_in_the_next_request(lab, calls_later=1)
     assert {stored[:2] for stored in stored_calls(lab)} == {("apply_patch", "failed")}
@@ -83,9 +81,7 @@ def test_after_failures_without_a_hook_the_redirect_rides_on_the_next_call(make_
 
 def test_calls_that_fail_and_never_run_are_each_stored_once(make_lab: MakeLab) -> None:
     lab = make_lab(scenarios.mixed)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     assert_every_call_is_stored_once(lab)
     assert sorted(map(str, stored_calls(lab))) == sorted(
@@ -109,9 +105,7 @@ def test_calls_that_fail_and_never_run_are_each_stored_once(make_lab: MakeLab) -
 
 def test_in_code_mode_what_scripts_call_is_stored_and_judged(make_lab: MakeLab) -> None:
     lab = make_lab(scenarios.looping_scripts, model=CODE_MODE_MODEL)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     stored = Counter(stored_calls(lab))
     assert stored[("exec_command", "failed", 1)] == 5
@@ -124,9 +118,7 @@ def test_in_code_mode_what_scripts_call_is_stored_and_judged(make_lab: MakeLab) 
 
 def test_an_honest_test_fix_loop_hears_nothing(make_lab: MakeLab) -> None:
     lab = make_lab(honest_fix)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     assert_nothing_was_said(lab)
     assert_prefixes_are_untouched(lab)
@@ -136,9 +128,7 @@ def test_an_honest_test_fix_loop_hears_nothing(make_lab: MakeLab) -> None:
 
 def test_a_sub_agent_is_a_stream_of_its_own(make_lab: MakeLab) -> None:
     lab = make_lab(scenarios.with_a_helper, model=CODE_MODE_MODEL)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     main, sub_agent = lab.program.events("started")
     assert main.data["agent_id"] == ""

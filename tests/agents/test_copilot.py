@@ -81,9 +81,7 @@ MakeLab = Callable[[Story], Lab[CopilotSandbox]]
 
 def test_a_looping_turn_gets_its_redirect_in_the_very_next_request_and_then_a_hint(make_lab: MakeLab) -> None:
     lab = make_lab(looping)
-    lab.install()
-    with daemon_running(lab.program):
-        (run,) = lab.run()
+    (run,) = lab.run_installed()
 
     assert_redirected_in_the_next_request(lab)
     (hinted,) = lab.program.events("stop_hinted")
@@ -118,9 +116,7 @@ def as_shown(text: str) -> str:
 
 def test_a_turn_of_failing_calls_is_redirected_as_well(make_lab: MakeLab) -> None:
     lab = make_lab(scenarios.failing_looks)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     redirected = lab.program.events("redirected")[0]
     returned = [event.data["call_id"] for event in lab.program.events("tool_returned")]
@@ -132,9 +128,7 @@ def test_a_turn_of_failing_calls_is_redirected_as_well(make_lab: MakeLab) -> Non
 
 def test_an_honest_test_fix_loop_hears_nothing(make_lab: MakeLab) -> None:
     lab = make_lab(honest_fix)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     assert_nothing_was_said(lab)
     sent = json.dumps([request.body for request in lab.requests()])
@@ -158,9 +152,7 @@ def test_calls_that_succeed_fail_and_are_refused_are_each_stored_once(make_lab: 
     (lab.sandbox.agent_folder / "hooks" / "own.json").write_text(
         json.dumps({"version": 1, "hooks": own}), encoding="utf-8"
     )
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     status = {event.data["call_id"]: event.data for event in lab.program.events("tool_returned")}
     calls = Counter(
@@ -183,9 +175,7 @@ def test_calls_that_succeed_fail_and_are_refused_are_each_stored_once(make_lab: 
 
 def test_a_sub_agent_is_a_stream_of_its_own(make_lab: MakeLab) -> None:
     lab = make_lab(with_a_helper)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     main, sub_agent = sorted(lab.program.events("started"), key=lambda event: str(event.data["agent_id"]))
     assert main.data["agent_id"] == ""
@@ -212,9 +202,7 @@ def test_hooks_that_also_run_through_claude_codes_settings_are_stored_once(make_
         json.dumps({"hooks": hooks}), encoding="utf-8"
     )
     lab.sandbox.trust_project()
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     assert {event.data["host"] for event in lab.program.events("started")} == {"copilot"}
     topics = Counter(event.topic.removeprefix("session.") for event in lab.program.events())
@@ -263,9 +251,7 @@ def test_facts_are_in_the_first_request_and_the_same_bytes_after_a_resume(
 
 def test_a_resumed_session_goes_on_in_its_stream_and_one_without_facts_stays_so(make_lab: MakeLab) -> None:
     lab = make_lab(two_prompts)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     assert len(lab.program.events("started")) == 1
     assert [event.data["source"] for event in lab.program.events("resumed")][-1] == "resume"

@@ -71,9 +71,7 @@ def assert_nothing_came_twice(lab: Lab[OpencodeSandbox], *, prompts: int = 1) ->
 
 def test_a_looping_turn_gets_its_redirect_in_the_very_next_request(make_lab: MakeLab) -> None:
     lab = make_lab(looping)
-    lab.install()
-    with daemon_running(lab.program):
-        (run,) = lab.run()
+    (run,) = lab.run_installed()
 
     text = assert_redirected_in_the_next_request(lab)
     assert run.exit_code == 0
@@ -90,9 +88,7 @@ def test_a_looping_turn_gets_its_redirect_in_the_very_next_request(make_lab: Mak
 
 def test_a_turn_that_fails_in_circles_gets_its_redirect_behind_the_failed_call(make_lab: MakeLab) -> None:
     lab = make_lab(looping_on_a_failed_edit)
-    lab.install()
-    with daemon_running(lab.program):
-        (run,) = lab.run()
+    (run,) = lab.run_installed()
 
     text = assert_redirected_in_the_next_request(lab)
     said = [
@@ -111,9 +107,7 @@ def test_a_turn_that_fails_in_circles_gets_its_redirect_behind_the_failed_call(m
 
 def test_calls_that_succeed_fail_and_never_run_side_by_side_are_each_stored_once(make_lab: MakeLab) -> None:
     lab = make_lab(parallel_mixed)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     assert_every_call_is_stored_once(lab)
     status = {event.data["call_id"]: event.data["status"] for event in lab.program.events("tool_returned")}
@@ -137,9 +131,7 @@ def _characters(tool: JsonObject) -> int:
 
 def test_a_sub_agent_is_a_session_of_its_own_and_its_prompt_is_nobodys(make_lab: MakeLab) -> None:
     lab = make_lab(with_a_helper)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     main, sub_agent = lab.program.events("started")
     assert (main.data["source"], sub_agent.data["source"]) == ("startup", "sub_agent")

@@ -46,9 +46,7 @@ MakeLab = Callable[[Story], Lab[PiSandbox]]
 
 def test_a_looping_turn_gets_its_redirect_in_the_very_next_request_and_then_a_hint(make_lab: MakeLab) -> None:
     lab = make_lab(looping)
-    lab.install()
-    with daemon_running(lab.program):
-        (run,) = lab.run()
+    (run,) = lab.run_installed()
 
     assert_redirected_in_the_next_request(lab)
     (hinted,) = lab.program.events("stop_hinted")
@@ -65,9 +63,7 @@ def test_a_looping_turn_gets_its_redirect_in_the_very_next_request_and_then_a_hi
 
 def test_calls_that_succeed_fail_and_never_run_side_by_side_are_each_stored_once(make_lab: MakeLab) -> None:
     lab = make_lab(parallel_mixed)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     assert_every_call_is_stored_once(lab)
     status = {event.data["call_id"]: event.data["status"] for event in lab.program.events("tool_returned")}
@@ -82,9 +78,7 @@ def test_calls_that_succeed_fail_and_never_run_side_by_side_are_each_stored_once
 
 def test_the_tools_of_the_first_request_are_the_catalogue(make_lab: MakeLab) -> None:
     lab = make_lab(parallel_mixed)
-    lab.install()
-    with daemon_running(lab.program):
-        lab.run()
+    lab.run_installed()
 
     (recorded,) = [event for event in lab.program.events() if event.topic == "tool_prune.catalog_recorded"]
     offered = json.loads(str(recorded.data["catalog"]))

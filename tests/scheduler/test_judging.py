@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from uuid import UUID
 
 import pytest
 from canaries import CANARY, FAKE_SECRETS, Canaries, failing_steps, quiet_payloads
+from scripted_side_calls import Scripted
 from sessions import shell
 from workbench import rows_of, topics_in
 
@@ -20,12 +20,9 @@ from tokeneconomizer.domain.guard.judge import CALLS_TOLD, digest_of
 from tokeneconomizer.domain.session import Session
 from tokeneconomizer.domain.settings import Configuration
 from tokeneconomizer.domain.setup import Setup
-from tokeneconomizer.hosts.side_call import Answer, CommandLine, Question
 from tokeneconomizer.scheduler.judging import Judging
-from tokeneconomizer.scheduler.side_calls import Ready, SideCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from workbench import Workbench
@@ -36,30 +33,6 @@ if TYPE_CHECKING:
 ON: dict[str, Value] = {"judge": "auto", "guard.gate_calls": 9}
 SESSION = SessionKey("claude_code", "session-1")
 STUCK = '{"verdict": "stuck", "confidence": 0.9}'
-
-
-@dataclass
-class Scripted(SideCalls):
-    """Side calls that answer from a script, or fail."""
-
-    script: list[str | Exception] = field(default_factory=lambda: [STUCK])
-    refused: str = ""
-    asked: list[Question] = field(default_factory=list)
-    meanwhile: Callable[[], object] = lambda: None
-
-    def ready(self, host: str, question: Question) -> Ready:
-        if self.refused:
-            raise SideCallFailed(self.refused)
-        self.asked.append(question)
-        return Ready(host, CommandLine("", (), b""), {})
-
-    async def ask(self, host: str, call: Ready) -> Answer:  # noqa: ARG002 - as the real one
-        self.meanwhile()
-        await asyncio.sleep(0)
-        answer = self.script.pop(0) if self.script else STUCK
-        if isinstance(answer, Exception):
-            raise answer
-        return Answer(answer, "small-model", 0.001)
 
 
 class Judged:
@@ -96,7 +69,7 @@ class Judged:
 
 
 def test_a_turn_that_passed_the_gate_is_asked_about_and_hears_the_verdict(bench: Workbench) -> None:
-    side_calls = Scripted()
+    side_calls = Scripted(STUCK)
     judged = Judged(bench, side_calls, ON)
     judged.turn()
 
@@ -113,7 +86,7 @@ def test_a_turn_that_passed_the_gate_is_asked_about_and_hears_the_verdict(bench:
 def test_without_the_setting_nobody_is_asked_and_the_gate_is_stored_all_the_same(
     bench: Workbench, settings: dict[str, Value]
 ) -> None:
-    side_calls = Scripted()
+    side_calls = Scripted(STUCK)
     judged = Judged(bench, side_calls, settings)
     judged.turn()
 
@@ -122,7 +95,7 @@ def test_without_the_setting_nobody_is_asked_and_the_gate_is_stored_all_the_same
 
 
 def test_it_is_asked_at_most_so_often_in_a_session(bench: Workbench) -> None:
-    judged = Judged(bench, Scripted(), {**ON, "guard.judge_calls_per_session": 2})
+    judged = Judged(bench, Scripted(STUCK), {**ON, "guard.judge_calls_per_session": 2})
     for _ in range(4):
         judged.turn()
 
@@ -130,7 +103,7 @@ def test_it_is_asked_at_most_so_often_in_a_session(bench: Workbench) -> None:
 
 
 def test_it_is_asked_at_most_so_often_on_a_day_and_again_on_the_next(bench: Workbench) -> None:
-    judged = Judged(bench, Scripted(), {**ON, "guard.judge_calls_per_day": 2})
+    judged = Judged(bench, Scripted(STUCK), {**ON, "guard.judge_calls_per_day": 2})
     for number in range(4):
         judged.turn(SessionKey("claude_code", f"session-{number}"))
     assert judged.stored("session.judge_asked") == 2
@@ -152,7 +125,7 @@ def test_it_is_asked_at_most_so_often_on_a_day_and_again_on_the_next(bench: Work
 def test_a_judge_that_fails_changes_nothing_and_is_told(
     bench: Workbench, answer: str | Exception, words: str
 ) -> None:
-    judged = Judged(bench, Scripted(script=[answer]), ON)
+    judged = Judged(bench, Scripted(STUCK, script=[answer]), ON)
     judged.turn()
 
     assert words in judged.judging.problem
@@ -165,7 +138,7 @@ def test_a_judge_that_fails_changes_nothing_and_is_told(
 
 
 def test_an_agent_that_cannot_be_asked_costs_nothing(bench: Workbench) -> None:
-    judged = Judged(bench, Scripted(refused="`claude` is not in the PATH"), ON)
+    judged = Judged(bench, Scripted(STUCK, refused="`claude` is not in the PATH"), ON)
     judged.turn()
 
     assert "not in the PATH" in judged.judging.problem
@@ -173,7 +146,7 @@ def test_an_agent_that_cannot_be_asked_costs_nothing(bench: Workbench) -> None:
 
 
 def test_hook_calls_are_answered_while_the_judge_thinks(bench: Workbench) -> None:
-    side_calls = Scripted()
+    side_calls = Scripted(STUCK)
     judged = Judged(bench, side_calls, ON)
     answers: list[HookAnswer] = []
     side_calls.meanwhile = lambda: answers.append(judged.step())
@@ -184,7 +157,7 @@ def test_hook_calls_are_answered_while_the_judge_thinks(bench: Workbench) -> Non
 
 
 def test_a_turn_that_ended_before_its_question_is_asked_about_no_more(bench: Workbench) -> None:
-    side_calls = Scripted()
+    side_calls = Scripted(STUCK)
     judged = Judged(bench, side_calls, {**ON, "judge": "off"})
     bench.do(SubmitPrompt("prompt-1", "go", PromptKind.HUMAN))
     for _ in range(10):
@@ -203,7 +176,7 @@ async def _asked(judged: Judged) -> None:
 
 
 def test_closing_ends_the_question_and_keeps_what_it_cost(bench: Workbench) -> None:
-    judged = Judged(bench, Scripted(), ON)
+    judged = Judged(bench, Scripted(STUCK), ON)
     bench.do(SubmitPrompt("prompt-1", "go", PromptKind.HUMAN))
     for _ in range(10):
         judged.step()

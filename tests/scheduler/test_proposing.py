@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 from canaries import FAKE_SECRETS
+from scripted_side_calls import Scripted
 from sessions import shell
 from workbench import REPOSITORY, rows_of, topics_in
 
@@ -25,18 +25,15 @@ from tokeneconomizer.domain.errors import SideCallFailed
 from tokeneconomizer.domain.facts.block import HEADING
 from tokeneconomizer.domain.facts.proposer import INSTRUCTIONS
 from tokeneconomizer.domain.settings import Configuration
-from tokeneconomizer.hosts.side_call import Answer, CommandLine, Question
+from tokeneconomizer.hosts.side_call import Question
 from tokeneconomizer.projections import microskills
 from tokeneconomizer.projections.event_log import EventLog
 from tokeneconomizer.projections.switch import open_view
 from tokeneconomizer.scheduler.fact_blocks import FactBlocks
 from tokeneconomizer.scheduler.fact_policy import FactPolicy
 from tokeneconomizer.scheduler.proposing import Proposing
-from tokeneconomizer.scheduler.side_calls import Ready, SideCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from workbench import Workbench
 
     from tokeneconomizer.domain.settings import Value
@@ -44,30 +41,6 @@ if TYPE_CHECKING:
 FULL: dict[str, Value] = {"microskills": "full"}
 WORLD = '{"facts": [{"purpose": "build", "command": "./x world"}]}'
 NOTHING = '{"facts": []}'
-
-
-@dataclass
-class Scripted(SideCalls):
-    """Side calls that answer from a script, or fail."""
-
-    script: list[str | Exception] = field(default_factory=list)
-    refused: str = ""
-    asked: list[Question] = field(default_factory=list)
-    meanwhile: Callable[[], object] = lambda: None
-
-    def ready(self, host: str, question: Question) -> Ready:
-        if self.refused:
-            raise SideCallFailed(self.refused)
-        self.asked.append(question)
-        return Ready(host, CommandLine("", (), b""), {})
-
-    async def ask(self, host: str, call: Ready) -> Answer:  # noqa: ARG002 - as the real one
-        self.meanwhile()
-        await asyncio.sleep(0)
-        answer = self.script.pop(0) if self.script else WORLD
-        if isinstance(answer, Exception):
-            raise answer
-        return Answer(answer, "small-model", 0.001)
 
 
 class Desk:
@@ -126,7 +99,7 @@ class Desk:
 
 
 def test_what_is_proposed_counts_from_its_second_session_on(bench: Workbench) -> None:
-    side_calls = Scripted()
+    side_calls = Scripted(WORLD)
     desk = Desk(bench, side_calls, FULL)
     desk.work(1, "./x world --release")
     desk.tick()
@@ -139,7 +112,7 @@ def test_what_is_proposed_counts_from_its_second_session_on(bench: Workbench) ->
 
 
 def test_a_session_is_asked_about_once(bench: Workbench) -> None:
-    side_calls = Scripted(script=[NOTHING])
+    side_calls = Scripted(WORLD, script=[NOTHING])
     desk = Desk(bench, side_calls, FULL)
     desk.work(1, "./x world")
     for _ in range(3):
@@ -151,7 +124,7 @@ def test_a_session_is_asked_about_once(bench: Workbench) -> None:
 
 
 def test_one_session_is_asked_about_at_a_time_the_first_one_first(bench: Workbench) -> None:
-    side_calls = Scripted(script=[NOTHING, NOTHING])
+    side_calls = Scripted(WORLD, script=[NOTHING, NOTHING])
     desk = Desk(bench, side_calls, FULL)
     desk.work(1, "./x one")
     desk.work(2, "./x two")
@@ -162,7 +135,7 @@ def test_one_session_is_asked_about_at_a_time_the_first_one_first(bench: Workben
 
 
 def test_what_is_known_is_not_proposed_again(bench: Workbench) -> None:
-    desk = Desk(bench, Scripted(), FULL)
+    desk = Desk(bench, Scripted(WORLD), FULL)
     for number in (1, 2):
         desk.work(number, "./x world")
         desk.tick()
@@ -176,7 +149,7 @@ def test_what_is_known_is_not_proposed_again(bench: Workbench) -> None:
 def test_nobody_is_asked_where_it_is_not_switched_on_and_trusted(
     bench: Workbench, settings: dict[str, Value], trusted: bool
 ) -> None:
-    side_calls = Scripted()
+    side_calls = Scripted(WORLD)
     desk = Desk(bench, side_calls, settings, trusted=trusted)
     desk.work(1, "./x world")
     desk.tick()
@@ -184,7 +157,7 @@ def test_nobody_is_asked_where_it_is_not_switched_on_and_trusted(
 
 
 def test_a_session_that_tells_nothing_new_costs_nothing(bench: Workbench) -> None:
-    side_calls = Scripted()
+    side_calls = Scripted(WORLD)
     desk = Desk(bench, side_calls, FULL)
     desk.work(1, "npm test", "git status")
     desk.tick()
@@ -196,7 +169,7 @@ def test_a_session_that_tells_nothing_new_costs_nothing(bench: Workbench) -> Non
 
 
 def test_who_switches_it_on_is_not_asked_about_the_history(bench: Workbench) -> None:
-    side_calls = Scripted()
+    side_calls = Scripted(WORLD)
     desk = Desk(bench, side_calls, FULL)
     desk.work(1, "./x world")
     bench.at += timedelta(days=1, seconds=1)
@@ -205,7 +178,7 @@ def test_who_switches_it_on_is_not_asked_about_the_history(bench: Workbench) -> 
 
 
 def test_it_is_asked_at_most_so_often_on_a_day_and_again_on_the_next(bench: Workbench) -> None:
-    side_calls = Scripted()
+    side_calls = Scripted(WORLD)
     desk = Desk(bench, side_calls, {**FULL, "facts.proposer_calls_per_day": 2})
     for number in range(4):
         desk.work(number, "./x world")
@@ -228,7 +201,7 @@ def test_it_is_asked_at_most_so_often_on_a_day_and_again_on_the_next(bench: Work
 def test_a_proposer_that_fails_changes_nothing_and_is_told(
     bench: Workbench, answer: str | Exception, words: str
 ) -> None:
-    desk = Desk(bench, Scripted(script=[answer]), FULL)
+    desk = Desk(bench, Scripted(WORLD, script=[answer]), FULL)
     desk.work(1, "./x world")
     desk.tick()
     assert words in desk.proposing.problem
@@ -240,7 +213,7 @@ def test_a_proposer_that_fails_changes_nothing_and_is_told(
 
 
 def test_an_agent_that_cannot_be_asked_costs_nothing_and_is_asked_later(bench: Workbench) -> None:
-    side_calls = Scripted(refused="`claude` is not in the PATH")
+    side_calls = Scripted(WORLD, refused="`claude` is not in the PATH")
     desk = Desk(bench, side_calls, FULL)
     desk.work(1, "./x world")
     desk.tick()
@@ -252,14 +225,14 @@ def test_an_agent_that_cannot_be_asked_costs_nothing_and_is_asked_later(bench: W
 
 
 def test_a_proposal_that_the_session_does_not_bear_out_is_not_stored(bench: Workbench) -> None:
-    desk = Desk(bench, Scripted(script=[WORLD.replace("world", "moon")]), FULL)
+    desk = Desk(bench, Scripted(WORLD, script=[WORLD.replace("world", "moon")]), FULL)
     desk.work(1, "./x world")
     desk.tick()
     assert (desk.stored("microskills.fact_proposed"), desk.proposing.problem) == (0, "")
 
 
 def test_hook_calls_are_answered_while_it_thinks(bench: Workbench) -> None:
-    side_calls = Scripted()
+    side_calls = Scripted(WORLD)
     desk = Desk(bench, side_calls, FULL)
     side_calls.meanwhile = lambda: desk.work(2, "./x world")
     desk.work(1, "./x world")
@@ -268,14 +241,14 @@ def test_hook_calls_are_answered_while_it_thinks(bench: Workbench) -> None:
 
 
 def test_closing_ends_the_question_and_keeps_what_it_cost(bench: Workbench) -> None:
-    desk = Desk(bench, Scripted(), FULL)
+    desk = Desk(bench, Scripted(WORLD), FULL)
     desk.work(1, "./x world")
     desk.tick(closing=True)
     assert [desk.stored(topic) for topic in ("setup.side_call_made", "microskills.fact_proposed")] == [1, 0]
 
 
 def test_switched_off_again_the_next_block_is_without_what_was_proposed(bench: Workbench) -> None:
-    desk = Desk(bench, Scripted(script=[WORLD, NOTHING]), FULL)
+    desk = Desk(bench, Scripted(WORLD, script=[WORLD, NOTHING]), FULL)
     desk.work(1, "./x world", "npm test")
     desk.tick()
     desk.work(2, "./x world", "npm test")
@@ -286,7 +259,7 @@ def test_switched_off_again_the_next_block_is_without_what_was_proposed(bench: W
 
 
 def test_nothing_secret_leaves_the_machine(bench: Workbench) -> None:
-    side_calls = Scripted(script=[NOTHING])
+    side_calls = Scripted(WORLD, script=[NOTHING])
     desk = Desk(bench, side_calls, FULL)
     desk.work(1, "./x world", *(f"./x login --token {secret}" for secret in FAKE_SECRETS.values()))
     desk.tick()
@@ -295,7 +268,7 @@ def test_nothing_secret_leaves_the_machine(bench: Workbench) -> None:
 
 
 def test_the_event_holds_all_that_bears_the_proposal_out(bench: Workbench) -> None:
-    desk = Desk(bench, Scripted(), FULL)
+    desk = Desk(bench, Scripted(WORLD), FULL)
     desk.work(1, "./x world")
     desk.tick()
     query = "SELECT CAST(state AS TEXT) FROM stored_events WHERE topic = 'microskills.fact_proposed'"
