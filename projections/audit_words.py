@@ -171,8 +171,9 @@ def _delivery_failed(data: Fields) -> str:
 
 
 def _compacted(data: Fields) -> str:
-    size = _count(data["summary_characters"], "character")
-    return f"Conversation compacted{_in_brackets(data['trigger'])} to a summary of {size}"
+    characters = data["summary_characters"]
+    size = "" if characters is None else f" to a summary of {_count(characters, 'character')}"
+    return f"Conversation compacted{_in_brackets(data['trigger'])}{size}"
 
 
 def _turn_ended(data: Fields) -> str:
