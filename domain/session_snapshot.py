@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from eventsourcing.domain import CanSnapshotAggregate, DomainEvent
-from eventsourcing.utils import resolve_topic
+from eventsourcing.utils import register_topic, resolve_topic
 
 if TYPE_CHECKING:
     from tokeneconomizer.domain.session import Session
@@ -45,3 +45,7 @@ class SessionSnapshot(CanSnapshotAggregate[UUID], DomainEvent):
         """Return the session as it was."""
         kind = cast("type[Session]", resolve_topic(self.topic))
         return kind.restored(self)
+
+
+# The library does so for aggregates' events alone: a process that never made a snapshot could not read one.
+register_topic(SessionSnapshot.TOPIC, SessionSnapshot)

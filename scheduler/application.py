@@ -19,7 +19,9 @@ from tokeneconomizer.domain import session_events as happened
 from tokeneconomizer.domain.commands import OpenTurn, Place, StartSession
 from tokeneconomizer.domain.ending import account_again, archive_silent
 from tokeneconomizer.domain.facts.proposed import shown_as_json
+from tokeneconomizer.domain.foresight import may_speak
 from tokeneconomizer.domain.guard.envelope import with_envelope
+from tokeneconomizer.domain.guard.quiet import quiet_steps
 from tokeneconomizer.domain.handle import Rules, handle
 from tokeneconomizer.domain.microskills import NO_BLOCK, GivenBlock, Microskills, MicroskillsEvent
 from tokeneconomizer.domain.missed_calls import store_missed
@@ -51,6 +53,9 @@ SNAPSHOT_EVERY_EVENTS = 100
 
 GATED_KEPT = 16
 """They are taken after each hook call; only a spool that is drained brings several at once."""
+
+QUIET_KEPT = 1_000
+"""More sessions than are ever open at once; what is forgotten is found out again at the next call."""
 
 AnyAggregate = TypeVar("AnyAggregate", bound=Aggregate)
 
@@ -179,15 +184,40 @@ class Application:
         self._user = user
         self._envelopes = envelopes
         self._gated: deque[UUID] = deque(maxlen=GATED_KEPT)
+        # By stream: in which version it was looked at, and how many steps were quiet from there.
+        self._quiet: dict[UUID, tuple[int, int]] = {}
+
+    def settled(self, command: HookCommand) -> HookCommand:
+        """Return what a hook call tells with what the agent's own log says better."""
+        session = self._find(Session, Session.stream_id(command.key))
+        return self._surroundings.settled(command, _open_turn(session))
+
+    def may_speak(self, command: HookCommand) -> bool:
+        """Return whether the answer to a settled call may say anything."""
+        stream_id = Session.stream_id(command.key)
+        looked_at, quiet = self._quiet.get(stream_id, (0, 0))
+        session = self._find(Session, stream_id) if quiet else None
+        is_as_then = session is not None and session.version == looked_at
+        return may_speak(command, quiet if is_as_then else 0)
+
+    def look_ahead(self, stream_id: UUID) -> None:
+        """Find out how long there will be nothing to say to a session; it holds until its next event."""
+        session = self._find(Session, stream_id)
+        if session is None or not session.turn.is_open:
+            self._quiet.pop(stream_id, None)
+            return
+        if len(self._quiet) >= QUIET_KEPT:
+            self._quiet.clear()
+        self._quiet[stream_id] = session.version, quiet_steps(session.turn, session.limits)
 
     def handle(self, command: HookCommand, delivery: Delivery) -> Answer:
-        """Store what a hook call tells, and return the answer."""
+        """Store what a settled hook call tells, and return the answer."""
         stream_id = Session.stream_id(command.key)
         session = self._find(Session, stream_id)
         with self._whole_or_forgotten(stream_id):
             outcome = handle(
                 session,
-                self._surroundings.settled(command, _open_turn(session)),
+                command,
                 delivery,
                 lambda: self._surroundings.place_of(command.cwd),
                 self._rules(command, session),

@@ -33,6 +33,8 @@ from tokeneconomizer.scheduler.fact_blocks import FactBlocks  # noqa: E402
 from tokeneconomizer.scheduler.folding import Folding  # noqa: E402
 from tokeneconomizer.scheduler.home import Home  # noqa: E402
 from tokeneconomizer.scheduler.judging import Judging  # noqa: E402
+from tokeneconomizer.scheduler.kept_call import KeptCall  # noqa: E402
+from tokeneconomizer.scheduler.live_calls import LiveCalls  # noqa: E402
 from tokeneconomizer.scheduler.lock import ATTEMPTS, held  # noqa: E402
 from tokeneconomizer.scheduler.log import open_log  # noqa: E402
 from tokeneconomizer.scheduler.proposing import IDLE_S, Proposing  # noqa: E402
@@ -55,7 +57,6 @@ if TYPE_CHECKING:
     import structlog
 
     from tokeneconomizer.scheduler.building import Parts
-    from tokeneconomizer.scheduler.hook_calls import HookCalls
 
 TICK_S = 30
 """Nothing that a timer does is needed sooner."""
@@ -80,8 +81,7 @@ class Work:
     """What the daemon works with while it serves."""
 
     parts: Parts
-    calls: HookCalls
-    spool: Spool
+    calls: LiveCalls
     folding: Folding
     trouble: StoreTrouble
     rebuilding: Rebuilding
@@ -119,11 +119,16 @@ class Daemon:
         self._listen_for_signals()
         parts = build(self._home, self._log, self._environments)
         trouble = StoreTrouble(self._home, self._log, self._stop.set)
+        kept = KeptCall(self._home, self._log)
         folding = Folding(self._home, self._log, trouble.met, parts.envelopes)
         work = Work(
             parts=parts,
-            calls=WatchedCalls(parts.application, self._log, lambda: datetime.now(UTC), trouble),
-            spool=Spool(self._home, self._log),
+            calls=LiveCalls(
+                WatchedCalls(parts.application, self._log, lambda: datetime.now(UTC), trouble),
+                Spool(self._home, self._log),
+                kept,
+                self._log,
+            ),
             folding=folding,
             trouble=trouble,
             rebuilding=Rebuilding(self._home, self._log, folding.soon),
@@ -167,6 +172,7 @@ class Daemon:
         await work.pruning.close()
         work.folding.close()
         work.events.close()
+        kept.close()
         parts.store.close()
         self._home.socket.unlink(missing_ok=True)
         self._log.info("daemon stopped")
@@ -184,7 +190,6 @@ class Daemon:
         return Speaker(
             version=self._version,
             calls=work.calls,
-            spool=work.spool,
             control=lambda kind, payload: self._control(work, kind, payload),
             keep_environment=self._environments.__setitem__,
             after=after,
@@ -197,7 +202,7 @@ class Daemon:
             self._stop.set()
             return
         due: tuple[tuple[str, Callable[[], object]], ...] = (
-            ("spool", lambda: work.spool.drain(work.calls, by_names=True)),
+            ("spool", lambda: work.calls.drain(by_names=True)),
             ("policies", lambda: control.store_policies(work.parts, datetime.now(UTC))),
             ("sessions", lambda: self._archive_or_end(work)),
             ("facts", lambda: self._render_facts(work)),
@@ -243,7 +248,7 @@ class Daemon:
             work.folding.soon()
         nothing_expected = answers.all_archived and not answers.lists_pending
         is_idle = may_end(self._last_call, now, all_archived=nothing_expected)
-        if is_idle and not self._stays and not work.spool.waiting():
+        if is_idle and not self._stays and not work.calls.waiting():
             self._log.info("daemon ends: nobody called, and nothing is expected")
             self._stop.set()
 
@@ -260,7 +265,7 @@ class Daemon:
             "pid": os.getpid(),
             "version": self._version,
             "started_at": self._started.isoformat(),
-            "spooled": len(work.spool.waiting()),
+            "spooled": work.calls.waiting(),
             "store_problem": work.trouble.problem,
             "configuration_problem": work.parts.configuration.problem,
             "judge_problem": work.judging.problem,

@@ -51,6 +51,11 @@ class Home:
         return self.root / "spool" / "refused"
 
     @property
+    def kept(self) -> Path:
+        """The call that is answered and about to be stored; else empty."""
+        return self.root / "daemon.kept"
+
+    @property
     def socket(self) -> Path:
         """The daemon's socket; bound and reached by its bare name from within the home."""
         return self.root / "daemon.sock"

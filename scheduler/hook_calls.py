@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokeneconomizer.domain.commands import Delivery
 from tokeneconomizer.domain.decisions import NOTHING
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     import structlog
 
+    from tokeneconomizer.domain.commands import HookCommand
+    from tokeneconomizer.hosts.host import Host
     from tokeneconomizer.scheduler.application import Application, Said
 
 NS_PER_S = 1_000_000_000
@@ -43,7 +45,7 @@ class HookCall:
     What the hook client handed over; absent flags are empty.
 
     Attributes:
-        answered: True for spooled calls, whose agent got its reply from the hook client.
+        answered: True for calls whose agent has its reply: from the hook client, or before they are stored.
         reply: that reply; empty for others.
 
     """
@@ -74,6 +76,20 @@ class HookReply:
     speaks: bool = False
 
 
+class _Heard(NamedTuple):
+    """
+    What a call says.
+
+    Attributes:
+        is_settled: whether its agent's log was asked.
+
+    """
+
+    host: Host
+    command: HookCommand
+    is_settled: bool
+
+
 class HookCalls:
     """
     Answers hook calls.
@@ -91,6 +107,9 @@ class HookCalls:
         self._application = application
         self._log = log
         self._now = now
+        self._heard: _Heard | None = None
+        self._heard_in = b""
+        self._newest: UUID | None = None
 
     def answer(self, call: HookCall) -> HookReply:
         """
@@ -101,7 +120,7 @@ class HookCalls:
 
         """
         try:
-            host, command = intake.decode(call.payload, call.host, call.event)
+            host, command, _ = self._settled(call)
         except BadPayload as error:
             self._log.warning(
                 "payload dropped", reason=str(error), host=call.host, hook=call.event, bytes=len(call.payload)
@@ -112,6 +131,7 @@ class HookCalls:
             call.delivery_id, self._time_of(call), call.via, answered=call.answered, given=given
         )
         answer = self._application.handle(command, delivery)
+        self._heard, self._heard_in, self._newest = None, b"", answer.stream_id
         if answer.dropped:
             self._log.info(
                 "call not stored", reason=answer.dropped, host=command.key.host, hook=label(command.event)
@@ -119,6 +139,40 @@ class HookCalls:
         decision = NOTHING if call.answered else answer.decision
         data = host.encode(command.event, decision)
         return HookReply(data, answer.stream_id, answer.said, decision.says_something)
+
+    def silent_reply(self, call: HookCall) -> HookReply | None:
+        """Return the reply where it is certain to say nothing, before the call is stored; else None."""
+        try:
+            heard = self._decoded(call)
+        except BadPayload:
+            return None
+        if heard.command.running_turn:
+            # Calls that no hook told may come with it.
+            heard = self._settled(call)
+        if self._application.may_speak(heard.command):
+            return None
+        return HookReply(heard.host.encode(heard.command.event, NOTHING))
+
+    def look_ahead(self) -> None:
+        """Find out whether the newest call's session may be told anything at its next one."""
+        if self._newest is not None:
+            self._application.look_ahead(self._newest)
+            self._newest = None
+
+    def _decoded(self, call: HookCall) -> _Heard:
+        """Return what the call says; not read twice for the same one."""
+        if self._heard is None or self._heard_in is not call.payload:
+            host, command = intake.decode(call.payload, call.host, call.event)
+            self._heard, self._heard_in = _Heard(host, command, is_settled=False), call.payload
+        return self._heard
+
+    def _settled(self, call: HookCall) -> _Heard:
+        """Return what the call says, with what the agent's own log says better."""
+        heard = self._decoded(call)
+        if not heard.is_settled:
+            settled = self._application.settled(heard.command)
+            heard = self._heard = heard._replace(command=settled, is_settled=True)
+        return heard
 
     def not_delivered(self, reply: HookReply, reason: str) -> None:
         """Take back what a reply said that never reached the agent."""

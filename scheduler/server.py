@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     import structlog
 
     from tokeneconomizer.hosts.hook.wire import Header
-    from tokeneconomizer.scheduler.hook_calls import HookCalls
-    from tokeneconomizer.scheduler.spool import Spool
+    from tokeneconomizer.scheduler.live_calls import LiveCalls
 
 REQUEST_S_MAX = 5.0
 """A client sends its request at once; the hook client itself gives up after less than a second."""
@@ -48,7 +47,6 @@ class Speaker:
     Attributes:
         version: the program's, sent with each reply.
         calls: answers hook calls.
-        spool: drained before a live call, so that order is kept.
         control: answers `te`: the request's kind and payload -> the reply.
         keep_environment: takes the allow-list that came with a session start, by host.
         after: called when a request is answered, to let projections catch up.
@@ -56,8 +54,7 @@ class Speaker:
     """
 
     version: str
-    calls: HookCalls
-    spool: Spool
+    calls: LiveCalls
     control: Callable[[str, bytes], bytes]
     keep_environment: Callable[[str, Mapping[str, str]], None]
     after: Callable[[], None]
@@ -114,6 +111,7 @@ class Server:
             # A bridge confirms whatever says something; what stands for no event cannot be taken back.
             if reply.said or (header.kind == "bridge" and reply.speaks):
                 await self._confirm(reply, connection)
+            self._speaker.calls.finish()
         else:
             data = self._speaker.control(header.kind, payload)
             await connection.send(wire.encode_reply(self._speaker.version, data))
@@ -124,7 +122,6 @@ class Server:
         if header.kind == "oversize":
             self._log.warning("payload too large", host=flag(header.host), hook=event)
             return HookReply(empty_reply(event))
-        self._speaker.spool.drain(self._speaker.calls)
         return self._speaker.calls.answer(
             HookCall(
                 host=flag(header.host),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.hosts.hook import wire
 from tokeneconomizer.scheduler.hook_calls import HookCall
+from tokeneconomizer.scheduler.refused import Refused, order_of
 from tokeneconomizer.scheduler.store_trouble import StoreFailing, is_of_store
 
 if TYPE_CHECKING:
@@ -24,14 +25,10 @@ if TYPE_CHECKING:
     from tokeneconomizer.scheduler.home import Home
     from tokeneconomizer.scheduler.hook_calls import HookCalls
 
-REFUSED_KEPT = 100
-"""Enough to see what is wrong; the oldest goes."""
-
 UNFINISHED_SUFFIX = ".tmp"
 
 UNFINISHED_S_MAX = 60
 """The hook client gives up after a quarter of a second: an older file was left by one that was killed."""
-
 
 UNSEEN_CHANGE_NS_MAX = 2_500_000_000
 """File systems note times in steps of up to two seconds: within one a file may come and the time stay."""
@@ -49,7 +46,7 @@ class Spool:
 
     def __init__(self, home: Home, log: structlog.stdlib.BoundLogger) -> None:
         self._folder = home.spool
-        self._refused = home.refused
+        self._refused = Refused(home.refused)
         self._log = log
         self._is_tidy = False
         self._changed_ns_when_empty: int | None = None
@@ -65,7 +62,7 @@ class Spool:
                 ]
         except FileNotFoundError:
             return []
-        return [self._folder / name for name in sorted(names, key=_order)]
+        return [self._folder / name for name in sorted(names, key=order_of)]
 
     def drain(self, calls: HookCalls, *, by_names: bool = False) -> int:
         """
@@ -116,34 +113,38 @@ class Spool:
 
     def _call_in(self, path: Path) -> HookCall | None:
         try:
-            return _read(path)
+            return spooled_call(path.read_bytes())
         except (OSError, wire.WireError):
             self._log.exception("spooled call cannot be read", file=path.name)
-            self._set_aside(path)
+            self._refused.take(path)
             return None
 
     def _stored(self, call: HookCall, path: Path, calls: HookCalls) -> bool:
         try:
             calls.answer(call)
         except Exception as error:
-            if isinstance(error, StoreFailing | OSError) or is_of_store(error):
+            if is_to_wait(error):
                 raise
-            # One payload, or one stream, must not keep the others from being stored.
             self._log.exception("spooled call refused", file=path.name)
-            self._set_aside(path)
+            self._refused.take(path)
             return False
         return True
 
-    def _set_aside(self, path: Path) -> None:
-        self._refused.mkdir(mode=0o700, exist_ok=True)
-        path.replace(self._refused / path.name)
-        kept = sorted(self._refused.iterdir(), key=lambda file: _order(file.name))
-        for old in kept[:-REFUSED_KEPT]:
-            old.unlink(missing_ok=True)
+
+def is_to_wait(error: Exception) -> bool:
+    """Return whether an answered call waits on after an error; one payload must not keep others waiting."""
+    return isinstance(error, StoreFailing | OSError) or is_of_store(error)
 
 
-def _read(path: Path) -> HookCall:
-    spooled = wire.parse_spooled(path.read_bytes())
+def spooled_call(data: bytes) -> HookCall:
+    """
+    Return the answered call that a file of the spool holds.
+
+    Raises:
+        WireError: it holds none, or not the whole.
+
+    """
+    spooled = wire.parse_spooled(data)
     return HookCall(
         host=flag(spooled.host),
         event=flag(spooled.event),
@@ -156,11 +157,21 @@ def _read(path: Path) -> HookCall:
     )
 
 
+def as_spooled(call: HookCall) -> bytes:
+    """Return an answered call as a file of the spool."""
+    return wire.encode_spooled(
+        wire.Spooled(
+            host=call.host or wire.ABSENT,
+            event=call.event or wire.ABSENT,
+            via=call.via or wire.ABSENT,
+            time_ns=call.time_ns,
+            delivery_id=call.delivery_id,
+            reply=call.reply,
+            payload=call.payload,
+        )
+    )
+
+
 def flag(value: str) -> str:
     """Return a flag of the wire; empty when absent."""
     return "" if value == wire.ABSENT else value
-
-
-def _order(name: str) -> tuple[int, str]:
-    head = name.partition("-")[0]
-    return (int(head) if head.isascii() and head.isdigit() else 0, name)

@@ -144,6 +144,10 @@ class WatchedCalls(HookCalls):
             self._trouble.over()
         return reply
 
+    def silent_reply(self, call: HookCall) -> HookReply | None:
+        """Return the reply where it is certain to say nothing and the store works; else None."""
+        return None if self._trouble.problem else super().silent_reply(call)
+
     def not_delivered(self, reply: HookReply, reason: str) -> None:
         """Take back what a reply said that never reached the agent; a store that fails keeps it as said."""
         try:

@@ -131,6 +131,19 @@ DAEMON_WITH_HOOK = (
     (SAID, _after("the confirmation is read", "tokeneconomizer.scheduler.server:Server._confirm")),
 )
 
+DAEMON_ANSWERING_FIRST = (
+    (ANSWERED, _before("the call is kept", "os:pwrite", "TE1 spool")),
+    (ANSWERED, _after("the call is kept", "os:pwrite", "TE1 spool")),
+    (ANSWERED, _before("the kept call is answered", "tokeneconomizer.hosts.hook.wire:encode_reply")),
+    (ANSWERED, _before("the kept call is stored", "tokeneconomizer.scheduler.live_calls:LiveCalls.finish")),
+    (ANSWERED, _before("its first event is inserted", STATEMENT, "INSERT INTO stored_events")),
+    (ANSWERED, _after("its last event is inserted", STATEMENT, "INSERT INTO stored_events", 2)),
+    (ANSWERED, _before("its events are committed", STATEMENT, f"COMMIT {STORE}", 3)),
+    (ANSWERED, _after("its events are committed", STATEMENT, f"COMMIT {STORE}", 3)),
+    (ANSWERED, _before("it is kept no longer", "os:ftruncate")),
+    (ANSWERED, _after("it is kept no longer", "os:ftruncate")),
+)
+
 DAEMON_WITH_DEAF_AGENT = (
     # Nobody is left who knows that it did not arrive.
     (
@@ -155,7 +168,7 @@ SAVING = (
 )
 
 DRAINING = (
-    _before("the first call is read", "tokeneconomizer.scheduler.spool:_read"),
+    _before("the first call is read", "tokeneconomizer.scheduler.spool:spooled_call"),
     _before("the first call is saved", STATEMENT, "INSERT INTO stored_events"),
     *_around("the first call is committed", STATEMENT, f"COMMIT {STORE}", 3),
     *_around("the first file is removed", "os:unlink", "/spool/"),
@@ -250,7 +263,11 @@ def _all() -> Iterator[KillPoint]:
         yield KillPoint("hook without daemon", name, where, work="hook", holds=holds)
     for holds, (name, where) in HOOK_WITH_DAEMON:
         yield KillPoint("hook", name, where, work="hook", daemon="daemon", holds=holds)
-    for work, table in (("hook", DAEMON_WITH_HOOK), ("hook of a deaf agent", DAEMON_WITH_DEAF_AGENT)):
+    for work, table in (
+        ("hook", DAEMON_WITH_HOOK),
+        ("hook of a failed call", DAEMON_ANSWERING_FIRST),
+        ("hook of a deaf agent", DAEMON_WITH_DEAF_AGENT),
+    ):
         for holds, (name, where) in table:
             yield KillPoint("daemon", name, where, "daemon", work=work, daemon="daemon", holds=holds)
     for part, work, steps in (

@@ -19,6 +19,8 @@ from tokeneconomizer.projections.table import PROJECTIONS
 from tokeneconomizer.scheduler.application import Application, Surroundings, User
 from tokeneconomizer.scheduler.building import hides_hints, settled
 from tokeneconomizer.scheduler.envelopes import Envelopes
+from tokeneconomizer.scheduler.kept_call import KeptCall
+from tokeneconomizer.scheduler.live_calls import LiveCalls
 from tokeneconomizer.scheduler.lock import held
 from tokeneconomizer.scheduler.spool import Spool
 from tokeneconomizer.scheduler.store import EventStore
@@ -109,6 +111,9 @@ class Daemon:
             trouble = StoreTrouble(home, SILENT_LOG, _never_damaged, seconds)
             self.calls = WatchedCalls(self.application, SILENT_LOG, now, trouble)
             self.spool = Spool(home, SILENT_LOG)
+            self.kept = KeptCall(home, SILENT_LOG)
+            self._exit.callback(self.kept.close)
+            self.live = LiveCalls(self.calls, self.spool, self.kept, SILENT_LOG)
             self.events = self._exit.enter_context(EventLog(home.events))
             self._views: dict[str, View] = {}
         except BaseException:

@@ -9,6 +9,7 @@ from uuid import UUID
 import orjson
 
 from tokeneconomizer.domain.session import Session
+from tokeneconomizer.hosts.hook import wire
 from tokeneconomizer.projections.switch import verify
 from tokeneconomizer.projections.table import PROJECTIONS
 
@@ -57,6 +58,7 @@ class Promises:
         """All that was acknowledged is stored or waits to be, and nothing counts that was never said."""
         self.history.take()
         waiting = {name.rpartition("-")[2] for name in _names_in(home.spool)}
+        waiting |= _kept_in(home)
         assert not _names_in(home.refused), "a call was set aside"
         self._check_answers_of_client(waiting, unconfirmed)
         for delivery_id, owed in list(self.owed.items()):
@@ -103,6 +105,11 @@ def check_sessions(daemon: Daemon, history: History) -> None:
             assert found.turn == replayed.turn
             size = len(orjson.dumps([found.state(), found.turn], default=vars))
             assert size <= SESSION_STATE_BYTES_MAX, f"a session's state takes {size} bytes"
+
+
+def _kept_in(home: Home) -> set[str]:
+    data = home.kept.read_bytes() if home.kept.exists() else b""
+    return {wire.parse_spooled(data).delivery_id} if data else set()
 
 
 def _names_in(folder: Path) -> list[str]:

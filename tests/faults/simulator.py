@@ -202,7 +202,7 @@ class Simulation:
             if delivery == "only_spooled":
                 self._spool(sent, delivery_id)
                 return
-            reply = self._answer(sent, delivery_id)
+            reply = self._answer(sent, delivery_id, dies_once_answered=delivery == "killed_once_answered")
         if delivery == "killed_before_reply" and reply is not None:
             self._copy_as_killed()
             self._bury()
@@ -219,20 +219,25 @@ class Simulation:
             self._pass(self._deliveries % 20 / 10)
             self._deliver(sent, "plain" if self._deliveries % 3 else "only_spooled")
 
-    def _answer(self, sent: Sent, delivery_id: str) -> HookReply | None:
+    def _answer(self, sent: Sent, delivery_id: str, *, dies_once_answered: bool = False) -> HookReply | None:
         """What the daemon's server does for one request: None where the client gets no answer."""
         daemon = self.daemon
         if daemon is None:
             return None
         call = HookCall("claude_code", sent.event, "plugin", self._time_ns, delivery_id, sent.payload)
+        reply = None
         try:
             self._drain(daemon)
-            return daemon.calls.answer(call)
+            reply = daemon.live.answer(call)
+            if dies_once_answered:
+                self._copy_as_killed()
+                raise Killed  # noqa: TRY301 - as the disk would do it
+            daemon.live.finish()
         except Killed:
             self._bury()
-        except Exception as error:  # noqa: BLE001 - the server logs it, and the client gets no answer
+        except Exception as error:  # noqa: BLE001 - the server logs it, and the client gets no more
             self._only_as_told(error)
-        return None
+        return reply
 
     def _only_as_told(self, error: Exception) -> None:
         words = str(error)
@@ -248,7 +253,7 @@ class Simulation:
         waiting = [path.name for path in daemon.spool.waiting()]
         self._check()
         try:
-            daemon.spool.drain(daemon.calls)
+            daemon.live.drain()
         finally:
             if self.daemon is daemon:
                 check_order(waiting, self.history.take())

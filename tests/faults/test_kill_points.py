@@ -131,7 +131,7 @@ def restarted(place: Path) -> History:
     history.take()
     house = Daemon(home, lambda: datetime.now(UTC))
     try:
-        house.spool.drain(house.calls)
+        house.live.drain()
         house.fold(batch=1_000, batches=1_000)
         for projection in PROJECTIONS:
             assert verify(house.events, home.views, projection).is_equal
@@ -139,6 +139,7 @@ def restarted(place: Path) -> History:
         house.close()
     history.take()
     assert not list(home.spool.iterdir()), "something is left in the spool"
+    assert not home.kept.exists() or not home.kept.read_bytes(), "something is still kept"
     return history
 
 

@@ -62,6 +62,14 @@ def hook(place: Path) -> None:
     te_hook_core.main()
 
 
+def hook_of_failed_call(place: Path) -> None:
+    """The same with a payload to which nothing is ever said."""
+    from hook_payloads import failing_step  # noqa: PLC0415 - in the child alone
+
+    (place / "payload").write_bytes(failing_step("c")[0])
+    hook(place)
+
+
 def hook_of_deaf_agent(place: Path) -> None:
     """The same, of an agent that no longer reads."""
     reader, writer = os.pipe()
@@ -126,8 +134,9 @@ def calls(place: Path) -> None:
                 number += 1
                 time_ns = int(datetime.now(UTC).timestamp()) * 1_000_000_000
                 call = HookCall("claude_code", sent.event, "plugin", time_ns, f"{number:032x}", sent.payload)
-                house.calls.answer(call)
+                house.live.answer(call)
                 acknowledged.write(json.dumps([sent.stream, call.delivery_id]) + "\n")
+                house.live.finish()
     house.close()
 
 
@@ -167,6 +176,7 @@ def te(*arguments: str) -> Callable[[Path], None]:
 
 WORKS: dict[str, Callable[[Path], None]] = {
     "hook": hook,
+    "hook of a failed call": hook_of_failed_call,
     "hook of a deaf agent": hook_of_deaf_agent,
     "calls": calls,
     "fold": fold,

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 import hook_payloads as hooks
 import pytest
 from eventsourcing.persistence import OperationalError
-from workbench import FailingStore, Workbench, spooled_file
+from workbench import FailingStore, Workbench, rows_of, spooled_file
 
 from tokeneconomizer.domain.guard.limits import FAILED_REPEATS
 from tokeneconomizer.hosts.hook import wire
 from tokeneconomizer.scheduler import server
 from tokeneconomizer.scheduler.home import Home
-from tokeneconomizer.scheduler.hook_calls import HookCalls, HookReply
+from tokeneconomizer.scheduler.hook_calls import HookReply
+from tokeneconomizer.scheduler.live_calls import LiveCalls
 from tokeneconomizer.scheduler.server import SOCKET_NAME, Server, Speaker
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ class Serving:
     async def listening(self) -> AsyncIterator[None]:
         speaker = Speaker(
             version=VERSION,
-            calls=self.bench.calls,
-            spool=self.bench.spool,
+            calls=self.bench.live,
             control=self.control,
             keep_environment=self.environments.__setitem__,
             after=self.after,
@@ -340,17 +340,24 @@ def test_while_the_store_fails_no_reply_is_given_so_that_the_hook_client_spools(
     store = FailingStore(bench, monkeypatch, OperationalError("disk I/O error"))
 
     async def talk(_serving: Serving) -> None:
-        assert await ask(request(hooks.prompt("raw"))) == b""
-        assert await te_hook("UserPromptSubmit", hooks.prompt("through the client"), bench.home.root) == (
-            0, b"{}", b"",
-        )  # fmt: skip
+        # Nobody knows yet; it is kept, and stored in its turn.
+        assert await ask(request(hooks.prompt("raw", prompt_id="kept"))) == b"{}"
+        assert await ask(request(hooks.prompt("raw", prompt_id="refused"))) == b""
+        spooled = hooks.prompt("through the client", prompt_id="spooled")
+        assert await te_hook("UserPromptSubmit", spooled, bench.home.root) == (0, b"{}", b"")
         store.is_on = False
         assert await ask(request(hooks.payload("Stop"))) == b"{}"
 
     served(bench, talk)
-    assert bench.topics() == ["started", "prompt_submitted", "turn_ended"]
+    prompts = rows_of(
+        bench.home.events,
+        "SELECT json_extract(CAST(state AS TEXT), '$.prompt_id') FROM stored_events "
+        "WHERE topic = 'session.prompt_submitted' ORDER BY rowid",
+    )
+    assert prompts == [("kept",), ("spooled",)]
+    assert bench.topics()[-1] == "turn_ended"
     assert set(bench.warnings()) == {"request failed"}
-    assert not list(bench.home.spool.iterdir())
+    assert bench.live.waiting() == 0
 
 
 def test_a_stale_socket_is_replaced(bench: Workbench) -> None:
@@ -410,7 +417,7 @@ def test_a_bridge_confirms_also_what_stands_for_no_event(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     again = HookReply(b'{"context": "as at its start"}', speaks=True)
-    monkeypatch.setattr(HookCalls, "answer", lambda _calls, _call: again)
+    monkeypatch.setattr(LiveCalls, "answer", lambda _calls, _call: again)
 
     async def talk(_serving: Serving) -> None:
         stream = await asyncio.open_unix_connection(SOCKET_NAME)

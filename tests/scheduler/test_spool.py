@@ -10,6 +10,7 @@ import pytest
 from eventsourcing.persistence import OperationalError
 from workbench import FailingStore, Workbench, rows_of, spooled_file
 
+from tokeneconomizer.scheduler import refused as refused_calls
 from tokeneconomizer.scheduler import spool
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def test_a_payload_that_is_none_is_dropped_as_it_would_be_live(bench: Workbench)
 def test_of_the_files_set_aside_the_newest_are_kept(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spool, "REFUSED_KEPT", 3)
+    monkeypatch.setattr(refused_calls, "KEPT_MAX", 3)
     names = [f"{second}-4711-x" for second in (8, 9, 10, 11, 100)]
     for name in names:
         (bench.home.spool / name).write_bytes(b"garbage")

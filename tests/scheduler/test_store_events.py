@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
@@ -12,7 +15,7 @@ from event_samples import event_classes, field_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sessions import Telling, edit, shell
-from workbench import Workbench, rows_of
+from workbench import SESSION, Workbench, rows_of
 
 from tokeneconomizer.domain.commands import (
     Compact,
@@ -196,6 +199,33 @@ def test_a_long_session_is_read_from_its_snapshot_and_goes_on(bench: Workbench) 
     assert "stored already" in again.dropped
     assert answer.events == 1
     assert bench.topics()[-2:] == ["prompt_submitted", "turn_ended"]
+
+
+IN_A_PROCESS_OF_ITS_OWN = """
+import json, sys
+from pathlib import Path
+from uuid import UUID
+from eventsourcing.utils import resolve_topic
+from tokeneconomizer.scheduler.application import Application
+from tokeneconomizer.scheduler.home import Home
+from tokeneconomizer.scheduler.store import EventStore
+
+home, stream_id, *topics = sys.argv[1:]
+store = EventStore(Home(Path(home)).events, b"")
+print(json.dumps([store.repository.get(UUID(stream_id)).version, [resolve_topic(t).TOPIC for t in topics]]))
+"""
+
+
+def test_a_process_that_stored_nothing_yet_reads_snapshots_and_all_events(bench: Workbench) -> None:
+    a_long_session(bench)
+    # What was used is stored as it was read, and never asked for as a stream.
+    topics = sorted(topic for topic in event_classes() if not topic.startswith("usage."))
+    stream_id = str(Session.stream_id(SESSION))
+    command = [sys.executable, "-I", "-c", IN_A_PROCESS_OF_ITS_OWN, str(bench.home.root), stream_id, *topics]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert snapshots(bench) == [(len(bench.topics()),)]
+    assert json.loads(told.stdout) == [len(bench.topics()), topics]
 
 
 def test_a_snapshot_of_another_state_is_passed_over(

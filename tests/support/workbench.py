@@ -18,6 +18,8 @@ from tokeneconomizer.hosts.hook import wire
 from tokeneconomizer.scheduler.application import Answer, Application, Surroundings, User
 from tokeneconomizer.scheduler.envelopes import Envelopes
 from tokeneconomizer.scheduler.hook_calls import HookCall, HookCalls, HookReply
+from tokeneconomizer.scheduler.kept_call import KeptCall
+from tokeneconomizer.scheduler.live_calls import LiveCalls
 from tokeneconomizer.scheduler.spool import Spool
 from tokeneconomizer.scheduler.store import EventStore
 
@@ -115,6 +117,7 @@ class Workbench:
         )
         self.calls = HookCalls(self.application, self.log, lambda: self.at)
         self.spool = Spool(home, self.log)
+        self.kept = KeptCall(home, self.log)
 
     def __enter__(self) -> Self:
         return self
@@ -122,12 +125,14 @@ class Workbench:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.kept.close()
         self.store.close()
 
     def do(self, step: Step | None, *, key: SessionKey = SESSION, delivery_id: str = "") -> Answer:
         """Hand a step to the application, ten seconds after the one before."""
         self.at += timedelta(seconds=10)
         command = HookCommand(key, "", "/home/dev/project", "", step)
+        command = self.application.settled(command)
         return self.application.handle(command, Delivery(delivery_id or secrets.token_hex(16), self.at))
 
     def call(self, payload: bytes, *, delivery_id: str = "", after_s: float = 10) -> HookReply:
@@ -136,6 +141,11 @@ class Workbench:
         return self.calls.answer(
             HookCall("claude_code", "", "plugin", self.time_ns, delivery_id or secrets.token_hex(16), payload)
         )
+
+    @property
+    def live(self) -> LiveCalls:
+        """What the daemon's server asks."""
+        return LiveCalls(self.calls, self.spool, self.kept, self.log)
 
     @property
     def time_ns(self) -> int:

@@ -1,4 +1,4 @@
-"""How many further steps need no answer (S2.6): told ahead, and never wrong."""
+"""How many further steps need no answer (S2.6), and which calls none at all: told ahead, and never wrong."""
 
 from __future__ import annotations
 
@@ -8,13 +8,27 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sessions import Telling, edit, look, redirects_after, shell
+from sessions import MAIN, Telling, edit, look, redirects_after, shell
 
+from tokeneconomizer.domain.commands import (
+    Compact,
+    EndSession,
+    EndTurn,
+    HookCommand,
+    PromptKind,
+    ReturnCalls,
+    StartCall,
+    StartSession,
+    SubmitPrompt,
+)
+from tokeneconomizer.domain.decisions import NOTHING
+from tokeneconomizer.domain.foresight import may_speak
 from tokeneconomizer.domain.guard.limits import Limits
 from tokeneconomizer.domain.guard.quiet import quiet_steps
 from tokeneconomizer.domain.handle import Rules
 
 if TYPE_CHECKING:
+    from tokeneconomizer.domain.commands import Step
     from tokeneconomizer.domain.digests import Call
 
 FAILURES = ("ValueError: boom", "KeyError: gone", "AssertionError")
@@ -107,3 +121,56 @@ def test_nothing_is_ever_said_to_a_step_that_was_called_quiet(
         assert telling.session is not None
         quiet = quiet_steps(telling.session.turn, telling.session.limits)
         quiet_until = max(quiet_until, number + quiet)
+
+
+A_STEP = ReturnCalls((read("a", "1"),), whole_step=True)
+WITH_MISSED = (read("b", "2"),)
+
+
+@pytest.mark.parametrize(
+    ("step", "unheard", "quiet", "speaks"),
+    [
+        (StartSession("resume"), (), 9, True),
+        (SubmitPrompt("p", "go on", PromptKind.HUMAN), (), 0, False),
+        (SubmitPrompt("p", "go on", PromptKind.HUMAN), WITH_MISSED, 0, False),
+        (EndTurn("stop"), WITH_MISSED, 0, False),
+        (EndSession("other"), (), 0, False),
+        (Compact("auto", None), (), 0, False),
+        (StartCall("call-1"), (), 0, False),
+        (StartCall("call-1"), WITH_MISSED, 0, True),
+        (StartCall("call-1"), WITH_MISSED, 1, False),
+        (replace(A_STEP, whole_step=False), WITH_MISSED, 0, False),
+        (A_STEP, (), 0, True),
+        (A_STEP, (), 1, False),
+        (A_STEP, WITH_MISSED, 1, True),
+        (A_STEP, WITH_MISSED, 2, False),
+        (None, (), 0, False),
+    ],
+)
+def test_which_calls_may_be_answered_by_something(
+    step: Step | None, unheard: tuple[Call, ...], quiet: int, *, speaks: bool
+) -> None:
+    assert may_speak(HookCommand(MAIN, "", "/home/dev/project", "", step, unheard), quiet) is speaks
+
+
+def test_who_asks_how_long_it_stays_quiet_is_always_told() -> None:
+    prompt = SubmitPrompt("p", "go on", PromptKind.HUMAN)
+    assert may_speak(HookCommand(MAIN, "", "/home/dev/project", "", prompt, looks_ahead=True), 9)
+
+
+@given(turns, st.lists(st.booleans(), min_size=14, max_size=14), st.just(Limits()) | limits_of_users)
+def test_nothing_is_ever_said_to_a_call_that_may_not_be_spoken_to(
+    steps: list[list[Call]], some_missed: list[bool], limits: Limits
+) -> None:
+    telling = Telling(rules=Rules(limits=limits))
+    telling.prompt()
+    for calls, is_missed in zip(steps, some_missed, strict=False):
+        # One of two calls is told by no hook, but found in the agent's log.
+        named = telling.named(*calls)
+        unheard = named[:1] if is_missed and len(named) > 1 else ()
+        step = ReturnCalls(named[len(unheard) :], whole_step=True)
+        assert telling.session is not None
+        quiet = quiet_steps(telling.session.turn, telling.session.limits)
+        speaks = may_speak(HookCommand(MAIN, "", "/home/dev/project", "", step, unheard), quiet)
+        decision = telling.tell(step, unheard=unheard).decision
+        assert speaks or decision == NOTHING
