@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokeneconomizer.console import daemon_process, output
 from tokeneconomizer.console.checks import Check, Finding, Patient, ok, problem, warning
-from tokeneconomizer.console.overview import files_in
+from tokeneconomizer.console.overview import calls_waiting, files_in
 from tokeneconomizer.console.state import configuration_or_problem, view_of
 from tokeneconomizer.domain.errors import StoreDamaged
 from tokeneconomizer.projections.event_log import EventLog
@@ -131,7 +131,7 @@ def look_at_daemon(patient: Patient) -> Iterator[Finding]:
 def look_at_spool(patient: Patient) -> Iterator[Finding]:
     """Whether hook calls wait to be stored, or were refused."""
     home = patient.home
-    waiting, refused = files_in(home.spool), files_in(home.refused)
+    waiting, refused = calls_waiting(home), files_in(home.refused)
     if waiting is None or refused is None:
         yield problem(f"{home.spool} cannot be read", "make it yours and readable")
         return
@@ -144,7 +144,7 @@ def look_at_spool(patient: Patient) -> Iterator[Finding]:
     if refused:
         yield warning(
             f"{refused} calls could not be stored and lie in {home.refused}",
-            f"{home.log} says why; remove them when you have seen enough",
+            f"{home.log} says why; the next version of this program tries them again",
         )
     if not waiting and not refused:
         yield ok("nothing waits")
@@ -209,7 +209,7 @@ HOME_CHECKS = (
     Check("home", ("views", "plugins", "spool", "log"), look_at_folders),
     Check("store", ("events",), look_at_store),
     Check("daemon", ("lock", "socket"), look_at_daemon),
-    Check("spool", ("spool", "refused"), look_at_spool),
+    Check("spool", ("spool", "kept", "refused"), look_at_spool),
     Check("hook log", (), look_at_hook_log),
     Check("daemon log", ("log",), look_at_daemon_log),
     Check("views", ("views",), look_at_views),

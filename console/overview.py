@@ -101,7 +101,7 @@ def overview_of(home: Home, now: datetime) -> Overview:
         daemon=daemon_process.state_of(home),
         parts=_parts(configuration),
         configuration_problem=problem,
-        spool_waiting=files_in(home.spool),
+        spool_waiting=calls_waiting(home),
         spool_refused=files_in(home.refused),
     )
     daemon = overview.daemon
@@ -118,6 +118,15 @@ def overview_of(home: Home, now: datetime) -> Overview:
     else:
         overview.set_aside = 0
     return overview
+
+
+def calls_waiting(home: Home) -> int | None:
+    """Return how many answered calls are yet to be stored, or None when that cannot be read."""
+    spooled = files_in(home.spool)
+    try:
+        return None if spooled is None else spooled + (home.kept.stat().st_size > 0)
+    except FileNotFoundError:
+        return spooled
 
 
 def files_in(folder: Path) -> int | None:

@@ -119,13 +119,14 @@ class Daemon:
         self._listen_for_signals()
         parts = build(self._home, self._log, self._environments)
         trouble = StoreTrouble(self._home, self._log, self._stop.set)
-        kept = KeptCall(self._home, self._log)
+        kept, spool = KeptCall(self._home, self._log), Spool(self._home, self._log)
+        spool.try_refused_again(self._version)
         folding = Folding(self._home, self._log, trouble.met, parts.envelopes)
         work = Work(
             parts=parts,
             calls=LiveCalls(
                 WatchedCalls(parts.application, self._log, lambda: datetime.now(UTC), trouble),
-                Spool(self._home, self._log),
+                spool,
                 kept,
                 self._log,
             ),

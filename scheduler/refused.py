@@ -1,4 +1,4 @@
-"""Answered calls that cannot be stored, kept for `te doctor`."""
+"""Answered calls that cannot be stored, kept for a version of the program that can."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-KEPT_MAX = 100
-"""Enough to see what is wrong; the oldest goes."""
+KEPT_MAX = 1_000
+"""Days of work: `te doctor` tells from the first one on. Beyond these the oldest goes."""
+
+TRIED_BY = ".tried-by"
+"""Names the version of the program that was the last to try them all."""
 
 
 class Refused:
@@ -38,8 +41,23 @@ class Refused:
             file.write(data)
         self._forget_oldest()
 
+    def give_back(self, version: str, spool: Path) -> None:
+        """Move all to the spool, once for each version: what one cannot store, the next one may."""
+        mark = self._folder / TRIED_BY
+        waiting = self._waiting()
+        if not waiting or (mark.exists() and mark.read_text() == version):
+            return
+        for path in waiting:
+            path.replace(spool / path.name)
+        mark.write_text(version)
+
+    def _waiting(self) -> list[Path]:
+        if not self._folder.exists():
+            return []
+        return [path for path in self._folder.iterdir() if not path.name.startswith(".")]
+
     def _forget_oldest(self) -> None:
-        kept = sorted(self._folder.iterdir(), key=lambda file: order_of(file.name))
+        kept = sorted(self._waiting(), key=lambda file: order_of(file.name))
         for old in kept[:-KEPT_MAX]:
             old.unlink(missing_ok=True)
 

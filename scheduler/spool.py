@@ -1,8 +1,8 @@
 """
 The spool: hook calls that found no daemon, or one that was too slow, stored in the order of their time.
 
-A file is removed only after its events are saved. A file that cannot be read or handled is moved aside, to
-be told of by `te doctor`; a store that fails leaves the rest for later.
+A file is removed only after its events are saved. A file that cannot be read or handled is moved aside, for
+`te doctor` and for the next version; a store that fails leaves the rest for later.
 """
 
 from __future__ import annotations
@@ -50,6 +50,13 @@ class Spool:
         self._log = log
         self._is_tidy = False
         self._changed_ns_when_empty: int | None = None
+
+    def try_refused_again(self, version: str) -> None:
+        """Have what an earlier version of the program could not store wait once more."""
+        try:
+            self._refused.give_back(version, self._folder)
+        except OSError:
+            self._log.exception("refused calls cannot be tried again")
 
     def waiting(self) -> list[Path]:
         """Return the complete files, oldest first."""

@@ -7,7 +7,7 @@ from console_runs import keep, te
 from sessions import START, Telling, shell
 
 from tokeneconomizer.console.commands.status import repository_name
-from tokeneconomizer.console.overview import ACTIVE_MINUTES, overview_of
+from tokeneconomizer.console.overview import ACTIVE_MINUTES, calls_waiting, overview_of
 from tokeneconomizer.scheduler.home import Home
 
 
@@ -130,6 +130,15 @@ def test_spooled_and_refused_calls_are_counted(home: Home) -> None:
     (home.refused / "0-1-z").touch()
     known = json.loads(te("status", "--json").out)
     assert (known["spool_waiting"], known["spool_refused"]) == (2, 1)
+
+
+def test_a_call_that_a_killed_daemon_had_answered_counts_as_waiting(home: Home) -> None:
+    home.create()
+    assert calls_waiting(home) == 0
+    home.kept.write_bytes(b"TE1 spool")
+    assert calls_waiting(home) == 1
+    home.kept.write_bytes(b"")
+    assert calls_waiting(home) == 0
 
 
 def test_labels_come_in_the_users_language(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

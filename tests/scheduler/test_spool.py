@@ -38,7 +38,9 @@ def prompts(bench: Workbench) -> list[object]:
 
 
 def refused(bench: Workbench) -> list[str]:
-    return sorted(path.name for path in bench.home.refused.iterdir()) if bench.home.refused.exists() else []
+    folder = bench.home.refused
+    names = [path.name for path in folder.iterdir()] if folder.exists() else []
+    return sorted(name for name in names if not name.startswith("."))
 
 
 def test_calls_are_stored_in_the_order_of_their_time_with_the_time_of_their_hook(bench: Workbench) -> None:
@@ -220,6 +222,42 @@ def test_of_the_files_set_aside_the_newest_are_kept(
     bench.spool.drain(bench.calls)
 
     assert refused(bench) == sorted(names[2:])
+
+
+def test_what_was_set_aside_is_tried_again_once_by_each_version(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.spool.try_refused_again("1.0")
+    spool_prompt(bench, 1)
+    garbage = bench.home.spool / "5-4711-x"
+    garbage.write_bytes(b"garbage")
+    answer = bench.calls.answer
+
+    def stumble(_call: HookCall) -> object:
+        raise RuntimeError
+
+    monkeypatch.setattr(bench.calls, "answer", stumble)
+    for version in ("1.0", "1.1"):
+        bench.spool.drain(bench.calls)
+        assert len(refused(bench)) == 2
+        bench.spool.try_refused_again(version)
+        assert (refused(bench), len(bench.spool.waiting())) == ([], 2)
+        bench.spool.drain(bench.calls)
+        bench.spool.try_refused_again(version)
+        assert (len(refused(bench)), bench.spool.waiting()) == (2, [])
+
+    monkeypatch.setattr(bench.calls, "answer", answer)
+    bench.spool.try_refused_again("1.2")
+    assert bench.spool.drain(bench.calls) == 1
+    assert prompts(bench) == ["prompt-1"]
+    assert refused(bench) == [garbage.name]
+
+
+def test_where_they_cannot_be_moved_the_daemon_goes_on(bench: Workbench) -> None:
+    bench.home.refused.write_text("a file where a folder should be")
+    bench.spool.try_refused_again("1.0")
+
+    assert bench.warnings() == ["refused calls cannot be tried again"]
 
 
 def test_unfinished_files_and_what_is_no_file_are_left_alone(bench: Workbench) -> None:

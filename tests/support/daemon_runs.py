@@ -98,4 +98,7 @@ def call(
             reply = stream.read(wire.parse_reply_header(line).reply_length)
             if confirm and len(reply) > len(b"{}"):
                 connection.sendall(wire.CONFIRMATION)
+            # The daemon hangs up once it is through with the call.
+            connection.shutdown(socket.SHUT_WR)
+            stream.read()
     return reply
