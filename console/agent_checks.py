@@ -1,4 +1,4 @@
-"""Checks of the agents: whether our hooks are registered with each, and whether they are heard."""
+"""Checks of the agents: whether our hooks are registered with each, and whether side calls can be made."""
 
 from __future__ import annotations
 
@@ -6,28 +6,18 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.console import daemon_process, output
+from tokeneconomizer.console import daemon_process
 from tokeneconomizer.console.checks import Check, Finding, Patient, broken, ok, problem, warning
 from tokeneconomizer.console.installations.json_members import json_object
 from tokeneconomizer.console.installations.table import INSTALLATIONS
-from tokeneconomizer.console.state import configuration_or_problem, view_of
-from tokeneconomizer.hosts.recognise import CLAUDE_CODE
+from tokeneconomizer.console.state import configuration_or_problem
 from tokeneconomizer.hosts.side_call import Question
-from tokeneconomizer.projections import audit
-from tokeneconomizer.projections.event_log import EventLog
-from tokeneconomizer.projections.event_rows import EventRow
 from tokeneconomizer.scheduler.side_calls import CALLERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokeneconomizer.console.installations.shape import Installation
-
-CALLS_LOOKED_AT = 30
-"""A few turns of work."""
-
-CALLS_NEEDED = 5
-"""Fewer calls may all be of one step that is still going on."""
 
 
 def look_at_registration(patient: Patient) -> Iterator[Finding]:
@@ -58,38 +48,6 @@ def look_at_installed(patient: Patient) -> Iterator[Finding]:
         )
     else:
         yield ok("what `te setup` wrote is on record")
-
-
-def look_at_hearing(patient: Patient) -> Iterator[Finding]:
-    """Whether hooks are heard, and whether they tell enough for the loop guard to see."""
-    home = patient.home
-    if not home.events.exists():
-        return
-    with view_of(home, audit) as (view, _), EventLog(home.events) as log:
-        newest = audit.entries(view.connection(), log, kind="session.started", limit=1)
-        if not newest:
-            yield warning("no hook was heard yet", "run `te setup`, then start a new session of your agent")
-            return
-        calls = [
-            entry
-            for entry in audit.entries(
-                view.connection(), log, kind="session.tool_called", limit=CALLS_LOOKED_AT
-            )
-            if entry.host == CLAUDE_CODE
-        ]
-        steps = audit.entries(view.connection(), log, kind="session.step_ended", limit=1)
-        step_seen = bool(steps and calls and steps[0].position >= calls[-1].position)
-        if (
-            len(calls) >= CALLS_NEEDED
-            and not step_seen
-            and not any(_is_whole(log, call.position) for call in calls)
-        ):
-            yield problem(
-                "Claude Code: calls arrive, the end of their steps does not, so that the loop guard is blind",
-                "update Claude Code: PostToolBatch is missing; then `te setup claude_code` and a new session",
-            )
-        else:
-            yield ok(f"last new session {output.local_time(newest[0].at)} ({newest[0].host})")
 
 
 def look_at_judge(patient: Patient) -> Iterator[Finding]:
@@ -129,12 +87,6 @@ def _look_at_side_calls(
 AGENT_CHECKS = (
     Check("agents", ("plugins",), look_at_registration),
     Check("setup", ("installed",), look_at_installed),
-    Check("hearing", (), look_at_hearing),
     Check("judge", ("config", "socket"), look_at_judge),
     Check("proposer", ("config", "socket"), look_at_proposer),
 )
-
-
-def _is_whole(log: EventLog, position: int) -> bool:
-    event = log.event(position)
-    return isinstance(event, EventRow) and event.data.get("whole_step") is True

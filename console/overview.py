@@ -19,7 +19,7 @@ from tokeneconomizer.projections.table import PROJECTIONS
 from tokeneconomizer.scheduler.store_guard import trouble_with
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tokeneconomizer.console.daemon_process import DaemonState
     from tokeneconomizer.console.deny_list_lines import DenyListLine
@@ -175,11 +175,16 @@ def _count(overview: Overview, home: Home, now: datetime) -> None:
         overview.set_aside = len(aside)
 
 
-def _see(overview: Overview, sessions: Sequence[SessionLine], now: datetime) -> None:
-    overview.heard = {}
+def newest_by_host(sessions: Iterable[SessionLine]) -> dict[str, str]:
+    """Return when each agent was last heard, as ISO 8601."""
+    newest: dict[str, str] = {}
     for session in sessions:
-        newest = overview.heard.setdefault(session.host, session.last_at)
-        overview.heard[session.host] = max(newest, session.last_at)
+        newest[session.host] = max(session.last_at, newest.get(session.host, ""))
+    return newest
+
+
+def _see(overview: Overview, sessions: Sequence[SessionLine], now: datetime) -> None:
+    overview.heard = newest_by_host(sessions)
     since = (now - timedelta(minutes=ACTIVE_MINUTES)).astimezone(UTC).isoformat()
     overview.active = sum(session.turn_is_open and session.last_at >= since for session in sessions)
     overview.sessions = list(sessions[: counters.SESSIONS_SHOWN])

@@ -331,7 +331,8 @@ class _Handling:
 
     def _silence(self, session: Session) -> Decision:
         """Say nothing, and where that helps, how long that will be so."""
-        if not self._command.looks_ahead:
+        # Past the gate a judge's verdict may come between two steps.
+        if not self._command.looks_ahead or session.turn.is_gated:
             return NOTHING
         return Decision(quiet_steps=quiet_steps(session.turn, session.limits))
 

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
 Data = dict[str, object]
 
-UPCASTS: dict[tuple[str, int], Callable[[Data], Data]] = {
-    ("session.context_accounted", 1): lambda data: {**data, "used_tokens": None, "window_tokens": None},
-    ("microskills.fact_proposed", 1): lambda data: {
-        **data,
-        **dict.fromkeys(("purpose", "command", "instead_of", "shown"), ""),
+UPCASTS: dict[str, dict[int, Callable[[Data], Data]]] = {
+    "session.context_accounted": {1: lambda data: {**data, "used_tokens": None, "window_tokens": None}},
+    "microskills.fact_proposed": {
+        1: lambda data: {**data, **dict.fromkeys(("purpose", "command", "instead_of", "shown"), "")}
     },
 }
 """Per topic and class version: makes the next version's fields out of this one's."""
@@ -122,6 +121,7 @@ def decode(
         unreadable: takes those that cannot be decoded.
 
     """
+    upcasts_of = UPCASTS.get
     for position, stream_id, stream_version, topic, state in rows:
         if decoded is not None and topic not in decoded:
             yield EventHead(position, stream_id, stream_version, topic)
@@ -134,8 +134,9 @@ def decode(
             if stream_version == 1:
                 data.pop("originator_topic", None)
             version = data.pop("class_version", 1)
-            while UPCASTS and (upcast := UPCASTS.get((topic, version))):
-                data = upcast(data)
+            upcasts = upcasts_of(topic)
+            while upcasts and version in upcasts:
+                data = upcasts[version](data)
                 version += 1
         except Exception as error:  # noqa: BLE001 - whatever is wrong with one row, the others are read
             words = f"the event cannot be read: {type(error).__name__}: {error}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.facts.attempts import Attempt
 from tokeneconomizer.domain.facts.life import Wish
@@ -154,29 +154,36 @@ _PROPOSED = "INSERT OR IGNORE INTO proposals VALUES (?, ?, ?, ?, ?, ?)"
 _TAUGHT = "INSERT INTO taught VALUES (?, ?) ON CONFLICT DO UPDATE SET position = excluded.position"
 
 
+class _Streams(dict[str, "_Stream | None"]):
+    """The sessions that events belong to, read when they are asked for; None where no beginning is stored."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__()
+        self._connection = connection
+        self.open_calls: dict[tuple[str, object], tuple[str, bool]] = {}
+        """Those that the tables hold."""
+
+    def __missing__(self, stream_id: str) -> _Stream | None:
+        """Read a session."""
+        row = self._connection.execute(_FIND, (stream_id,)).fetchone()
+        found = self[stream_id] = _Stream(**dict(zip(_STREAM_COLUMNS, row, strict=True))) if row else None
+        for call_id, command, background in self._connection.execute(_OPEN, (stream_id,)):
+            self.open_calls[stream_id, call_id] = (command, bool(background))
+        return found
+
+
 class _Batch:
     """What some events touch, held in memory until all of them are folded."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
-        self.streams: dict[str, _Stream | None] = {}
+        self.streams = _Streams(connection)
         self.open_calls: dict[tuple[str, object], tuple[str, bool]] = {}
         self.attempts: list[tuple[object, ...]] = []
         self.taught: dict[str, int] = {}
-        self._stored: dict[tuple[str, object], tuple[str, bool]] = {}
+        self._stored = self.streams.open_calls
         self._closed: list[tuple[str, object]] = []
         self._heads: dict[str, Heads] = {}
-
-    def stream(self, stream_id: str) -> _Stream | None:
-        """Return the session that an event belongs to; None where its beginning is not stored."""
-        if stream_id not in self.streams:
-            found = self.connection.execute(_FIND, (stream_id,)).fetchone()
-            self.streams[stream_id] = (
-                _Stream(**dict(zip(_STREAM_COLUMNS, found, strict=True))) if found else None
-            )
-            for call_id, command, background in self.connection.execute(_OPEN, (stream_id,)):
-                self._stored[stream_id, call_id] = (command, bool(background))
-        return self.streams[stream_id]
 
     def take_call(self, stream_id: str, call_id: object) -> tuple[str, bool] | None:
         """Return the command of a call that came back, and whether it was left to run on."""
@@ -222,7 +229,7 @@ def fold(connection: sqlite3.Connection, rows: Iterable[FoldedRow]) -> None:
         take = take_of(row.topic)
         if take is not None:
             # Heads alone come of no topic that is taken.
-            take(batch, cast("EventRow", row))
+            take(batch, row)  # type: ignore[arg-type]
     batch.write()
 
 
@@ -248,7 +255,7 @@ def _called(batch: _Batch, row: EventRow) -> None:
 
 
 def _returned(batch: _Batch, row: EventRow) -> None:
-    stream = batch.stream(row.stream_id)
+    stream = batch.streams[row.stream_id]
     if stream is None:
         return
     data = row.data
@@ -265,14 +272,14 @@ def _returned(batch: _Batch, row: EventRow) -> None:
 
 
 def _archived(batch: _Batch, row: EventRow) -> None:
-    stream = batch.stream(row.stream_id)
+    stream = batch.streams[row.stream_id]
     if stream is not None:
         stream.archived_at = row.at
         batch.taught[stream.repository] = row.position
 
 
 def _side_call_made(batch: _Batch, row: EventRow) -> None:
-    stream = batch.stream(str(row.data["side_call_id"])) if row.data["purpose"] == PURPOSE else None
+    stream = batch.streams[str(row.data["side_call_id"])] if row.data["purpose"] == PURPOSE else None
     if stream is not None:
         stream.may_be_asked_about = False
 

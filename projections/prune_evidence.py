@@ -163,6 +163,22 @@ class _About(NamedTuple):
     is_main: bool
 
 
+class _Sessions(dict[str, "_About | None"]):
+    """What streams' sessions are about, read when asked for; None of one whose beginning cannot be read."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def __missing__(self, stream_id: str) -> _About | None:
+        """Read a session."""
+        row = self._connection.execute(
+            "SELECT host, repository, is_main FROM sessions WHERE stream_id = ?", (stream_id,)
+        ).fetchone()
+        found = self[stream_id] = _About(row[0], row[1], bool(row[2])) if row else None
+        return found
+
+
 class _Batch:
     """What some events come to, held in memory until all of them are folded."""
 
@@ -172,20 +188,7 @@ class _Batch:
         self.prompts: list[tuple[object, ...]] = []
         self.named: dict[tuple[str, str, str], str] = {}
         self.uses: dict[tuple[str, str, object, object, str], tuple[int, str]] = {}
-        self._sessions: dict[str, _About | None] = {}
-
-    def about(self, stream_id: str) -> _About | None:
-        """Return what a stream's session is about; None of one whose beginning cannot be read."""
-        if stream_id not in self._sessions:
-            found = self.connection.execute(
-                "SELECT host, repository, is_main FROM sessions WHERE stream_id = ?", (stream_id,)
-            ).fetchone()
-            self._sessions[stream_id] = _About(found[0], found[1], bool(found[2])) if found else None
-        return self._sessions[stream_id]
-
-    def forget(self, stream_id: str) -> None:
-        """Look a session up anew."""
-        self._sessions.pop(stream_id, None)
+        self.about = _Sessions(connection)
 
     def write(self) -> None:
         """Add to the tables."""
@@ -211,9 +214,12 @@ def fold(connection: sqlite3.Connection, rows: Iterable[FoldedRow]) -> None:
     for row in rows:
         if isinstance(row, EventHead):
             continue
-        if row.topic in _ACTIVITY and row.at > heard.get(row.stream_id, ""):
-            heard[row.stream_id] = row.at
-        _TAKE[row.topic](batch, row)
+        topic = row.topic
+        if topic in _ACTIVITY:
+            at, stream_id = row.at, row.stream_id
+            if at > heard.get(stream_id, ""):
+                heard[stream_id] = at
+        _TAKE[topic](batch, row)
     batch.write()
 
 
@@ -299,7 +305,8 @@ def _session_started(batch: _Batch, row: EventRow) -> None:
     # Nobody knows of history whether it goes on: what is alive is heard.
     values = (row.stream_id, *about, not row.data["agent_id"], is_imported(row.stream_id), row.at)
     batch.connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, 0)", values)
-    batch.forget(row.stream_id)
+    # It is looked up anew.
+    batch.about.pop(row.stream_id, None)
     # What came before the beginning is not of this session.
     batch.heard[row.stream_id] = row.at
 
@@ -323,7 +330,7 @@ def _archived(batch: _Batch, row: EventRow) -> None:
 
 
 def _prompted(batch: _Batch, row: EventRow) -> None:
-    about = batch.about(row.stream_id)
+    about = batch.about[row.stream_id]
     if about is None or not about.is_main or row.data["kind"] != "human":
         return
     batch.prompts.append((about.host, about.repository, row.at, row.stream_id, row.data["turn"]))
@@ -334,7 +341,7 @@ def _prompted(batch: _Batch, row: EventRow) -> None:
 
 
 def _called(batch: _Batch, row: EventRow) -> None:
-    about = batch.about(row.stream_id)
+    about = batch.about[row.stream_id]
     if about is None:
         return
     key = (about.host, about.repository, row.data["tool"], row.data["server"], row.stream_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokeneconomizer.domain.errors import TokeneconomizerError
@@ -51,6 +52,10 @@ class Stretch:
 
     def rows(self, projection: Projection) -> Iterator[FoldedRow]:
         """Go through the events as the projection wants them; may be called again, to begin anew."""
+        # Chained there is no frame of ours between an event's decoding and its fold.
+        return chain.from_iterable(self._pages(projection))
+
+    def _pages(self, projection: Projection) -> Iterator[Iterator[FoldedRow]]:
         self._begin()
         while self.count < self._limit:
             limit = min(self._limit - self.count, FOLD_PAGE_EVENTS)
@@ -66,7 +71,7 @@ class Stretch:
                 rows = page if self._until is None else [row for row in page if row[0] <= self._until]
                 if not rows:
                     return
-                yield from decode(rows, projection.DECODED, self.unreadable)
+                yield decode(rows, projection.DECODED, self.unreadable)
                 last, count = rows[-1][0], len(rows)
             self.count += count
             self.last = last

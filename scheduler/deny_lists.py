@@ -149,10 +149,6 @@ class DenyList:
         """Take back exactly what was written; what the user changed since is the user's."""
         return self._answer(lambda: self._restore(last_look))
 
-    def is_written(self) -> bool:
-        """Return whether something was written and not taken back."""
-        return self._record.get(str(self._checkout)) is not None
-
     def _answer(self, act: Callable[[], Answer]) -> Answer:
         with refusing_os_errors(self._home.root):
             self._home.create()

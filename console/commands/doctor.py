@@ -13,6 +13,7 @@ from tokeneconomizer.console import output
 from tokeneconomizer.console.agent_checks import AGENT_CHECKS
 from tokeneconomizer.console.checks import Level, Patient, examine
 from tokeneconomizer.console.fact_checks import FACT_CHECKS
+from tokeneconomizer.console.hearing_checks import HEARING_CHECKS
 from tokeneconomizer.console.home_checks import HOME_CHECKS
 from tokeneconomizer.console.log_checks import LOG_CHECKS
 from tokeneconomizer.scheduler.home import Home
@@ -20,7 +21,7 @@ from tokeneconomizer.scheduler.home import Home
 if TYPE_CHECKING:
     from tokeneconomizer.console.checks import Result
 
-CHECKS = (*HOME_CHECKS, *AGENT_CHECKS, *LOG_CHECKS, *FACT_CHECKS)
+CHECKS = (*HOME_CHECKS, *AGENT_CHECKS, *HEARING_CHECKS, *LOG_CHECKS, *FACT_CHECKS)
 
 MEANINGS = {Level.OK: "good", Level.WARNING: "doubtful", Level.PROBLEM: "bad"}
 

@@ -19,10 +19,10 @@ def quiet_steps(turn: TurnState, limits: Limits) -> int:
     """
     Return to how many further steps there certainly is nothing to say.
 
-    A rule looks at attempts that are equal in one of a few respects, one a step: so many are missing at
-    least. Once something was said, or the judge may be asked, each step is waited for.
+    It holds while nothing but steps comes. A rule looks at attempts that are equal in one of a few respects,
+    one a step: so many are missing at least. Once something was said each step is waited for.
     """
-    if turn.redirects or turn.undelivered or turn.is_gated or turn.is_judged_stuck:
+    if turn.redirects or turn.undelivered or turn.is_judged_stuck:
         return 0
     equal, turned = _most_attempts(turn, limits)
     # To return so often, contents or failures take one more to begin with, and one to replace it.

@@ -36,9 +36,6 @@ KINDS: dict[str, CallKind] = {
 }
 """Built-in tools of 0.20 to 0.171."""
 
-SCRIPT_TOOL = "exec"
-"""Runs a script that calls other tools; what it did is told by those calls where the log shows them."""
-
 MCP_PREFIX = "mcp__"
 
 SHELL_IN_HOOKS = "Bash"

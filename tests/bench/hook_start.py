@@ -27,6 +27,8 @@ HOOK = [
     *("--host", "claude_code", "--event", "PostToolBatch", "--via", "plugin"),
 ]
 REPLY = b"{}"
+# A turn's usual length: without any turn, and past the guard's gate, calls are not what they usually are.
+STEPS_PER_TURN = 12
 # The size of a usual tool result.
 OUTPUT_CHARACTERS = 4_000
 # Enough for a median that holds to a few percent on a shared machine.
@@ -43,13 +45,17 @@ def payload(number: int) -> bytes:
         "tool_response": f"{number}: {'x' * OUTPUT_CHARACTERS}",
         "tool_use_id": f"toolu_{number}",
     }
-    fields = {
-        "session_id": "bench",
-        "cwd": "/home/dev/project",
-        "hook_event_name": "PostToolBatch",
-        "tool_calls": [call],
-    }
-    return json.dumps(fields).encode()
+    return _told("PostToolBatch", tool_calls=[call])
+
+
+def prompt(number: int) -> bytes:
+    """Return the payload of a prompt."""
+    return _told("UserPromptSubmit", prompt=f"Go on with {number}.", prompt_id=f"prompt-{number}")
+
+
+def _told(event: str, **fields: object) -> bytes:
+    common = {"session_id": "bench", "cwd": "/home/dev/project", "hook_event_name": event}
+    return json.dumps({**common, **fields}).encode()
 
 
 def elapsed_ms(command: list[str], home: Home, given: bytes, expected: bytes) -> float:
@@ -85,6 +91,8 @@ def measure(root: Path, *, runs: int = RUNS) -> dict[str, object]:
     with daemon(home), (cold_home.root / "daemon.starting").open("wb") as stamp:
         os.lockf(stamp.fileno(), os.F_LOCK, 1)
         for number in range(WARM_UP_RUNS + runs):
+            if number % STEPS_PER_TURN == 0:
+                elapsed_ms(HOOK, home, prompt(number), REPLY)
             given = payload(number)
             times["baseline"].append(elapsed_ms(BARE, home, b"", b""))
             times["hook"].append(elapsed_ms(HOOK, home, given, REPLY))

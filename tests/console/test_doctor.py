@@ -4,7 +4,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,10 @@ from sessions import Telling, shell
 from transcripts import transcript_in
 
 from tokeneconomizer.console import daemon_process
-from tokeneconomizer.console.agent_checks import CALLS_NEEDED
 from tokeneconomizer.console.checks import Check, Finding, Level, Patient, examine, ok
 from tokeneconomizer.console.commands.doctor import CHECKS
 from tokeneconomizer.console.daemon_process import DaemonState
+from tokeneconomizer.console.hearing_checks import CALLS_NEEDED, LOG_AHEAD_MAX
 from tokeneconomizer.console.home_checks import SPOOL_WAITING_USUAL
 from tokeneconomizer.console.installations.given import hook_words, te_words
 from tokeneconomizer.console.installations.own_files import write_own_files
@@ -348,6 +348,55 @@ def test_a_store_that_heard_no_hook_says_so(patient: Patient) -> None:
     te("config", "set", "loopguard", "off")
     (finding,) = found(patient, "hearing")
     assert finding.words == "no hook was heard yet"
+
+
+def deaf(patient: Patient) -> list[str]:
+    return [finding.words for finding in found(patient, "hearing") if "newest log" in finding.words]
+
+
+def log_written(patient: Patient, later: timedelta) -> None:
+    """Have Claude Code's log end so much later than now."""
+    transcript = transcript_in(patient.user_home)
+    transcript.turn("make test")
+    at = (datetime.now(UTC) + later).timestamp()
+    os.utime(transcript.path, (at, at))
+
+
+def test_an_agent_whose_log_grows_and_whose_hooks_are_silent_is_told(patient: Patient) -> None:
+    log_written(patient, 2 * LOG_AHEAD_MAX)
+    te("config", "set", "loopguard", "off")
+    assert deaf(patient) == []
+
+    assert te("setup", "claude_code").status == 0
+    (words,) = deaf(patient)
+    assert words.startswith("Claude Code: its newest log was written")
+    assert words.endswith("its hooks were never heard")
+
+    # Long before it was set up.
+    telling = Telling()
+    telling.start()
+    keep(patient.home, telling)
+    assert "its hooks were last heard" in deaf(patient)[0]
+
+    assert te("setup", "--uninstall").status == 0
+    assert deaf(patient) == []
+
+
+def test_a_log_that_ends_soon_after_what_was_heard_is_no_sign(patient: Patient) -> None:
+    assert te("setup", "claude_code").status == 0
+    log_written(patient, LOG_AHEAD_MAX / 2)
+    assert deaf(patient) == []
+
+
+def test_a_database_that_is_written_to_is_no_sign(patient: Patient) -> None:
+    (patient.user_home / ".config" / "opencode").mkdir(parents=True)
+    assert te("setup", "opencode").status == 0
+    data = patient.user_home / ".local" / "share" / "opencode"
+    data.mkdir(parents=True)
+    at = (datetime.now(UTC) + 2 * LOG_AHEAD_MAX).timestamp()
+    (data / "opencode.db").touch()
+    os.utime(data / "opencode.db", (at, at))
+    assert deaf(patient) == []
 
 
 def test_logs_that_were_not_imported_are_named(patient: Patient) -> None:

@@ -132,8 +132,10 @@ def test_an_older_class_version_is_upcast_step_by_step(path: Path, monkeypatch: 
         event_rows,
         "UPCASTS",
         {
-            ("test.grown", 1): lambda data: {**data, "second": "2"},
-            ("test.grown", 2): lambda data: {**data, "third": f"{data['second']}3"},
+            "test.grown": {
+                1: lambda data: {**data, "second": "2"},
+                2: lambda data: {**data, "third": f"{data['second']}3"},
+            }
         },
     )
     add_rows(
@@ -145,7 +147,7 @@ def test_an_older_class_version_is_upcast_step_by_step(path: Path, monkeypatch: 
 
 
 def test_an_upcast_that_fails_makes_the_event_unreadable(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_rows, "UPCASTS", {("test.grown", 1): lambda data: {"x": data["absent"]}})
+    monkeypatch.setattr(event_rows, "UPCASTS", {"test.grown": {1: lambda data: {"x": data["absent"]}}})
     add_rows(path, [Row("test.grown"), Row("test.other")])
     with EventLog(path) as log:
         assert [type(entry) for entry in log.page(0)] == [Unreadable, EventRow]

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from workbench import FailingStore, Workbench, rows_of, spooled_file
 
+from tokeneconomizer.domain.guard.limits import GATE_CALLS
 from tokeneconomizer.scheduler import application
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.hook_calls import HookCall, HookCalls
@@ -114,6 +115,15 @@ def test_what_was_foreseen_holds_until_the_sessions_next_event(bench: Workbench)
 
     assert stream_id is not None
     assert len(bench.topics()) > already
+
+
+def test_a_long_turn_is_answered_first_past_its_gate_as_well(bench: Workbench) -> None:
+    answered(bench, PROMPT, *(read(number) for number in range(GATE_CALLS + 1)))
+    assert "gate_fired" in bench.topics()
+    already = bench.topics()
+    bench.live.answer(call_of(bench, read(99), 99))
+
+    assert bench.topics() == already
 
 
 def test_more_sessions_than_are_remembered_are_answered_as_well(

@@ -87,6 +87,7 @@ class Telling:
 
     key: SessionKey = MAIN
     rules: Rules = field(default_factory=Rules)
+    looks_ahead: bool = False
     session: Session | None = None
     at: datetime = START
     calls_made: int = 0
@@ -107,7 +108,7 @@ class Telling:
         self.deliveries += 1
         outcome = handle(
             self.session,
-            HookCommand(self.key, "", "/home/dev/project", "", step, unheard),
+            HookCommand(self.key, "", "/home/dev/project", "", step, unheard, looks_ahead=self.looks_ahead),
             Delivery(delivery_id or f"delivery-{self.deliveries}", self.at, answered=answered),
             lambda: Place("example.org/team/project", "/home/dev/project"),
             self.rules,

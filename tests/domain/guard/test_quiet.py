@@ -158,6 +158,18 @@ def test_who_asks_how_long_it_stays_quiet_is_always_told() -> None:
     assert may_speak(HookCommand(MAIN, "", "/home/dev/project", "", prompt, looks_ahead=True), 9)
 
 
+@pytest.mark.parametrize(("gate_calls", "quiet"), [(99, 1), (10, 0)])
+def test_past_the_gate_nobody_is_told_ahead_for_a_verdict_may_come_in_between(
+    gate_calls: int, quiet: int
+) -> None:
+    telling = Telling(rules=Rules(limits=Limits(gate_calls=gate_calls)))
+    telling.prompt()
+    telling.looks_ahead = True
+    told = [telling.step(read(f"file {number}", "nothing new")).decision for number in range(20)]
+    assert told[0].quiet_steps == 1
+    assert told[-1].quiet_steps == quiet
+
+
 @given(turns, st.lists(st.booleans(), min_size=14, max_size=14), st.just(Limits()) | limits_of_users)
 def test_nothing_is_ever_said_to_a_call_that_may_not_be_spoken_to(
     steps: list[list[Call]], some_missed: list[bool], limits: Limits
