@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -77,19 +76,25 @@ class KeptCall:
             self._descriptor = -1
 
     def _left(self) -> HookCall | None:
-        data = b""
-        with suppress(FileNotFoundError):
+        try:
             data = self._path.read_bytes()
-        if not data:
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._do_without(error)
             return None
         try:
-            return spooled_call(data)
+            return spooled_call(data) if data else None
         except wire.WireError:
             # A call that was written in part was not answered: its hook client has spooled it.
             self._log.exception("kept call cannot be read")
+        try:
             self._refused.keep(f"{time.time_ns()}-kept-unread", data)
+        except OSError as error:
+            self._do_without(error)
+        else:
             self._empty()
-            return None
+        return None
 
     def _opened(self) -> int:
         if self._descriptor < 0:
@@ -109,5 +114,8 @@ class KeptCall:
             os.ftruncate(self._opened(), 0)
         except OSError as error:
             # The next daemon may find the call here: what is stored a second time is passed over.
-            self._is_usable = False
-            self._log.warning("calls are stored before they are answered", reason=type(error).__name__)
+            self._do_without(error)
+
+    def _do_without(self, error: OSError) -> None:
+        self._is_usable = False
+        self._log.warning("calls are stored before they are answered", reason=type(error).__name__)

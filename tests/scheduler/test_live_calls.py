@@ -16,6 +16,7 @@ from tokeneconomizer.domain.guard.limits import GATE_CALLS
 from tokeneconomizer.scheduler import application
 from tokeneconomizer.scheduler.home import Home
 from tokeneconomizer.scheduler.hook_calls import HookCall, HookCalls
+from tokeneconomizer.scheduler.refused import Refused
 from tokeneconomizer.scheduler.store_trouble import StoreFailing, StoreTrouble, WatchedCalls
 
 if TYPE_CHECKING:
@@ -351,6 +352,24 @@ def test_what_cannot_be_read_at_the_start_is_set_aside(home: Home, content: byte
         assert aside.read_bytes() == content
         assert kept(bench) == b""
         assert bench.warnings() == ["kept call cannot be read"]
+
+
+@pytest.mark.parametrize("trouble", ["a folder", "no room to set it aside"])
+def test_whatever_is_wrong_with_the_file_the_daemon_starts_and_answers(
+    home: Home, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    def no_room(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    if trouble == "a folder":
+        home.kept.mkdir()
+    else:
+        home.kept.write_bytes(b"no call")
+        monkeypatch.setattr(Refused, "keep", no_room)
+    with Workbench(home) as bench:
+        assert [reply.data for reply in answered(bench, PROMPT, read(1))] == [b"{}", b"{}"]
+        assert bench.topics().count("tool_returned") == 1
+        assert "calls are stored before they are answered" in bench.warnings()
 
 
 def test_the_file_is_for_the_user_alone_and_no_link_is_followed(bench: Workbench, tmp_path: Path) -> None:
