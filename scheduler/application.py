@@ -430,7 +430,7 @@ class Application:
 
     def _find(self, kind: type[AnyAggregate], stream_id: UUID) -> AnyAggregate | None:
         try:
-            found: Aggregate = self._store.repository.get(stream_id)
+            found = self._store.load(stream_id)
         except AggregateNotFoundError:
             return None
         if not isinstance(found, kind):

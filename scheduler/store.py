@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import orjson
-from eventsourcing.application import Application
+from eventsourcing.application import AggregateNotFoundError, Application
 from eventsourcing.domain import Aggregate
 from eventsourcing.persistence import Mapper, OperationalError, PersistenceError, Transcoder
 from eventsourcing.utils import Environment
@@ -144,6 +144,33 @@ class EventStore(Application[UUID]):
             for aggregate in objs:
                 self.repository.cache.put(aggregate.id, aggregate)
         return []
+
+    def load(self, stream_id: UUID) -> Aggregate:
+        """
+        Return a stream's aggregate; a snapshot that cannot be read is passed over, for the events tell all.
+
+        Raises:
+            AggregateNotFoundError: there is no such stream.
+            PersistenceError: the file fails.
+
+        """
+        try:
+            found: Aggregate = self.repository.get(stream_id)
+        except (AggregateNotFoundError, PersistenceError, sqlite3.Error):
+            raise
+        except Exception:  # noqa: BLE001 - whatever is wrong with an event comes to light again
+            found = self._replayed(stream_id)
+            if self.repository.cache is not None:
+                self.repository.cache.put(stream_id, found)
+        return found
+
+    def _replayed(self, stream_id: UUID) -> Aggregate:
+        found: Any = None
+        for event in self.events.get(stream_id):
+            found = cast("Any", event).mutate(found)
+        if found is None:
+            raise AggregateNotFoundError(stream_id)
+        return cast("Aggregate", found)
 
     def append(self, events: Sequence[StoredEvent]) -> None:
         """

@@ -228,6 +228,21 @@ def test_a_process_that_stored_nothing_yet_reads_snapshots_and_all_events(bench:
     assert json.loads(told.stdout) == [len(bench.topics()), topics]
 
 
+@pytest.mark.parametrize(
+    "change", ["state = '{}'", "state = 'no JSON'", "topic = 'session.unheard_of'", "state = x'ff'"]
+)
+def test_a_snapshot_that_cannot_be_read_is_passed_over(bench: Workbench, change: str) -> None:
+    a_long_session(bench)
+    with bench.store.recorder.datastore.transaction(commit=True) as cursor:  # type: ignore[attr-defined]
+        cursor.execute(f"UPDATE stored_snapshots_{STATE_VERSION} SET {change}")
+    with Workbench(bench.home) as restarted:
+        again = restarted.do(EndTurn("stop"), delivery_id="end of turn 0")
+        restarted.do(SubmitPrompt("prompt", "go on", PromptKind.HUMAN))
+
+    assert "stored already" in again.dropped
+    assert bench.topics()[-1] == "prompt_submitted"
+
+
 def test_a_snapshot_of_another_state_is_passed_over(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
