@@ -59,6 +59,7 @@ bench: $(INSTALLED) ## Measure, as ratios within one run.
 
 soak: $(INSTALLED) ## Simulate agents, faults and restarts for long (SOAK_FLAGS="--faults N --seed N").
 	@$(BIN)/python tests/faults/soak_links.py
+	@$(BIN)/python tests/faults/soak_processes.py
 	@$(BIN)/python tests/faults/soak.py $(SOAK_FLAGS)
 
 lock: ## Pin the newest allowed versions (needs uv).
