@@ -131,7 +131,9 @@ class HookCalls:
             call.delivery_id, self._time_of(call), call.via, answered=call.answered, given=given
         )
         answer = self._application.handle(command, delivery)
-        self._heard, self._heard_in, self._newest = None, b"", answer.stream_id
+        self._heard, self._heard_in = None, b""
+        # Who asks how long it stays quiet was told.
+        self._newest = None if command.looks_ahead else answer.stream_id
         if answer.dropped:
             self._log.info(
                 "call not stored", reason=answer.dropped, host=command.key.host, hook=label(command.event)
