@@ -160,15 +160,15 @@ class _Streams(dict[str, "_Stream | None"]):
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__()
         self._connection = connection
-        self.open_calls: dict[tuple[str, object], tuple[str, bool]] = {}
-        """Those that the tables hold."""
+        self.stored_calls: dict[tuple[str, object], tuple[str, bool]] = {}
+        """The open calls of these sessions that the tables hold."""
 
     def __missing__(self, stream_id: str) -> _Stream | None:
         """Read a session."""
         row = self._connection.execute(_FIND, (stream_id,)).fetchone()
         found = self[stream_id] = _Stream(**dict(zip(_STREAM_COLUMNS, row, strict=True))) if row else None
         for call_id, command, background in self._connection.execute(_OPEN, (stream_id,)):
-            self.open_calls[stream_id, call_id] = (command, bool(background))
+            self.stored_calls[stream_id, call_id] = (command, bool(background))
         return found
 
 
@@ -181,7 +181,7 @@ class _Batch:
         self.open_calls: dict[tuple[str, object], tuple[str, bool]] = {}
         self.attempts: list[tuple[object, ...]] = []
         self.taught: dict[str, int] = {}
-        self._stored = self.streams.open_calls
+        self._stored = self.streams.stored_calls
         self._closed: list[tuple[str, object]] = []
         self._heads: dict[str, Heads] = {}
 

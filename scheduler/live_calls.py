@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokeneconomizer.scheduler.spool import is_to_wait
+from tokeneconomizer.scheduler.spool import is_stored
 
 if TYPE_CHECKING:
     import structlog
@@ -89,12 +89,7 @@ class LiveCalls:
         call = self._kept.waiting
         if call is None:
             return 0
-        try:
-            self._calls.answer(call)
-        except Exception as error:
-            if is_to_wait(error):
-                raise
-            self._log.exception("kept call refused")
+        if not is_stored("kept call refused", call, self._calls, self._log):
             self._kept.refuse()
             return 0
         self._kept.forget()

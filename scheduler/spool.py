@@ -95,9 +95,13 @@ class Spool:
         stored = 0
         for path in waiting:
             call = self._call_in(path)
-            if call is not None and self._stored(call, path, calls):
+            if call is None:
+                continue
+            if is_stored("spooled call refused", call, calls, self._log.bind(file=path.name)):
                 path.unlink(missing_ok=True)
                 stored += 1
+            else:
+                self._refused.take(path)
         if stored:
             self._log.info("spool drained", calls=stored)
         return stored
@@ -126,21 +130,30 @@ class Spool:
             self._refused.take(path)
             return None
 
-    def _stored(self, call: HookCall, path: Path, calls: HookCalls) -> bool:
-        try:
-            calls.answer(call)
-        except Exception as error:
-            if is_to_wait(error):
-                raise
-            self._log.exception("spooled call refused", file=path.name)
-            self._refused.take(path)
-            return False
-        return True
 
+def is_stored(refusal: str, call: HookCall, calls: HookCalls, log: structlog.stdlib.BoundLogger) -> bool:
+    """
+    Store an answered call; return False, told in the log, where the call is to blame.
 
-def is_to_wait(error: Exception) -> bool:
-    """Return whether an answered call waits on after an error; one payload must not keep others waiting."""
-    return isinstance(error, StoreFailing | OSError) or is_of_store(error)
+    Args:
+        refusal: what the log says then.
+        call: has its reply.
+        calls: stores it.
+        log: the daemon's log.
+
+    Raises:
+        Exception: whatever a failing store raises: the call waits on.
+
+    """
+    try:
+        calls.answer(call)
+    except Exception as error:
+        if isinstance(error, StoreFailing | OSError) or is_of_store(error):
+            raise
+        # One payload, or one stream, must not keep the others from being stored.
+        log.exception(refusal)
+        return False
+    return True
 
 
 def spooled_call(data: bytes) -> HookCall:
